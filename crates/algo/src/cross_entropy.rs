@@ -13,7 +13,7 @@ use crate::{AlgoError, Denominator, Mean, Objective, Totals};
 /// One trace, token by token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Labelled<'a> {
-    /// Which tokens carry a label.
+    /// The mask of labelled tokens.
     pub trained: &'a [bool],
     /// Log-probabilities of the tokens that stand there.
     pub logp: &'a [f64],

@@ -14,11 +14,11 @@ pub enum AlgoError {
          leave the sequence out of the step, or do not train the token"
     )]
     Token {
-        /// What the number is.
+        /// The name of the value.
         what: &'static str,
-        /// Which sequence of the batch.
+        /// Index of the sequence in the batch.
         sequence: usize,
-        /// Which token of the sequence.
+        /// Index of the token in the sequence.
         token: usize,
         /// The number.
         value: f64,
@@ -26,9 +26,9 @@ pub enum AlgoError {
     /// A number of a whole sequence is infinite or none.
     #[error("{what} of sequence {sequence} is {value}; leave the sequence out of the step")]
     Sequence {
-        /// What the number is.
+        /// The name of the value.
         what: &'static str,
-        /// Which sequence of the batch.
+        /// Index of the sequence in the batch.
         sequence: usize,
         /// The number.
         value: f64,
@@ -36,9 +36,9 @@ pub enum AlgoError {
     /// A number in a plain list is infinite or none.
     #[error("{what} {at} is {value}; leave it out")]
     Entry {
-        /// What the list has.
+        /// The name of the values.
         what: &'static str,
-        /// Which of them.
+        /// The index of the value.
         at: usize,
         /// The number.
         value: f64,
@@ -46,31 +46,31 @@ pub enum AlgoError {
     /// A sequence has not one number for each of its tokens.
     #[error("sequence {sequence} has {found} of {what} for {expected} tokens; give one for each")]
     Length {
-        /// What the numbers are.
+        /// The name of the values.
         what: &'static str,
-        /// Which sequence of the batch.
+        /// Index of the sequence in the batch.
         sequence: usize,
-        /// How many there are.
+        /// The number of values.
         found: usize,
-        /// How many tokens there are.
+        /// The number of tokens.
         expected: usize,
     },
     /// Two lists that belong together differ in length.
     #[error("there are {found} of {what}, but {expected} are needed; give one for each")]
     Lengths {
-        /// What the numbers are.
+        /// The name of the values.
         what: &'static str,
-        /// How many there are.
+        /// The number of values.
         found: usize,
-        /// How many there must be.
+        /// The required number of values.
         expected: usize,
     },
     /// A sequence lacks numbers that the loss is made of.
     #[error("sequence {sequence} has no {what}; this loss needs one for each token")]
     Missing {
-        /// What the numbers are.
+        /// The name of the values.
         what: &'static str,
-        /// Which sequence of the batch.
+        /// Index of the sequence in the batch.
         sequence: usize,
     },
     /// One ratio for a sequence, but an advantage for each token.
@@ -79,17 +79,17 @@ pub enum AlgoError {
          a ratio of whole sequences needs one for the sequence"
     )]
     TokenAdvantages {
-        /// Which sequence of the batch.
+        /// Index of the sequence in the batch.
         sequence: usize,
     },
     /// A setting is out of its bounds.
     #[error("{what} is {value}; it must be {must}")]
     Setting {
-        /// What is set.
+        /// The name of the setting.
         what: &'static str,
         /// To what.
         value: f64,
-        /// What it may be.
+        /// The allowed range.
         must: &'static str,
     },
     /// A micro-batch is larger than the step it is said to be a part of.

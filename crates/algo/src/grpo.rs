@@ -18,14 +18,14 @@ use crate::kl::{self, Penalty};
 use crate::policy::{self, Cap, Clip, Statistics, Surrogate};
 use crate::{AlgoError, Denominator, Mean, Normaliser, Objective, Sequence, Totals};
 
-/// Which loss a step has.
+/// The loss of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grpo {
     /// The loss of rollouts.
     pub surrogate: Surrogate,
-    /// What holds them near the reference; without it, no `reference_logp` is needed.
+    /// The KL penalty; without it, no `reference_logp` is needed.
     pub penalty: Option<Penalty>,
-    /// What sums are divided by.
+    /// The denominator.
     pub normaliser: Normaliser,
 }
 
@@ -38,11 +38,11 @@ pub struct GrpoLoss {
     pub policy_loss: f64,
     /// The penalty alone, coefficient included.
     pub kl_loss: f64,
-    /// What was seen of the policy.
+    /// Statistics of the policy loss.
     pub statistics: Statistics,
     /// The divergence from the reference, over trained tokens, in nats.
     pub reference_kl: Mean,
-    /// How often a ratio or an estimate was clamped.
+    /// The number of clamped ratios and KL estimates.
     pub clamped: u64,
 }
 

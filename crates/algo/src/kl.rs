@@ -35,9 +35,9 @@ pub const MAX_ESTIMATE: f64 = 10.0;
 /// A divergence as a part of a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Penalty {
-    /// Which estimate.
+    /// The estimator.
     pub estimator: KlEstimator,
-    /// What it is multiplied by.
+    /// The coefficient.
     pub coefficient: f64,
 }
 

@@ -27,7 +27,7 @@ impl Mean {
         (self.count > 0).then(|| self.sum / number(self.count))
     }
 
-    /// How many numbers were taken in.
+    /// The number of values.
     pub fn count(self) -> u64 {
         self.count
     }

@@ -25,7 +25,7 @@ use whetstone_core::config::{GrpoConfig, NormaliserBy};
 use crate::sequence::TrainedTokens;
 use crate::{AlgoError, Sequence, number};
 
-/// How losses of tokens become one number.
+/// The denominator of the loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Normaliser {
     by: NormaliserBy,
@@ -33,7 +33,7 @@ pub struct Normaliser {
     length: NonZeroU32,
 }
 
-/// What a step, or a part of it, trains.
+/// Trained tokens, sequences and episodes of a step or a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Trained tokens.
@@ -45,9 +45,9 @@ pub struct Totals {
 /// A normaliser with the totals of the step it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Denominator {
-    /// How losses of tokens become one number.
+    /// The denominator of the loss.
     pub normaliser: Normaliser,
-    /// What the whole step trains, all micro-batches together.
+    /// Totals of the whole step, over all micro-batches.
     pub step: Totals,
 }
 
@@ -121,7 +121,7 @@ impl Sum for Totals {
 }
 
 impl Denominator {
-    /// What one token counts in an episode that has so many trained ones.
+    /// The weight of one token in an episode with this many trained tokens.
     pub fn weight(self, trained: u64) -> f64 {
         let episodes = number(self.step.episodes);
         match self.normaliser.by {
@@ -151,7 +151,7 @@ impl Denominator {
         })
     }
 
-    /// What one token of a sequence counts.
+    /// The weight of one token of a sequence.
     pub(crate) fn weight_in(self, sequence: &Sequence<'_>, place: TrainedTokens<'_>) -> f64 {
         self.weight(sequence.episode_tokens.unwrap_or_else(|| place.trained_count()))
     }

@@ -26,9 +26,9 @@ pub enum PassAtKError {
         "pass@{k} needs {k} samples and there are {samples}; sample more or ask for a smaller k"
     )]
     Samples {
-        /// What was asked for.
+        /// The requested k.
         k: u64,
-        /// What there is.
+        /// The number of samples.
         samples: u64,
     },
     /// More samples are right than there are.

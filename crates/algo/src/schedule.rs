@@ -24,7 +24,7 @@ use crate::{AlgoError, number};
 pub struct Schedule {
     /// The highest rate.
     pub peak: f64,
-    /// What follows the warm-up.
+    /// The shape after the warm-up.
     pub shape: LrScheduler,
     /// Steps that warm up.
     pub warmup_steps: u64,

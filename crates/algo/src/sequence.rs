@@ -9,19 +9,20 @@ use crate::AlgoError;
 /// One rollout, token by token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sequence<'a> {
-    /// Which tokens are trained.
+    /// The mask of trained tokens.
     pub trained: &'a [bool],
     /// Log-probabilities under the policy that is trained, as it is now.
     pub logp: &'a [f64],
     /// Log-probabilities under the policy as it was when the rollout was sampled.
     pub old_logp: &'a [f64],
-    /// What a remote sampler says they were, where it is not the model that is trained.
+    /// Log-probabilities reported by a remote sampler, if the trained model did not sample them
+    /// itself.
     pub sampler_logp: Option<&'a [f64]>,
     /// Log-probabilities under the reference, which is the student without its adapter.
     pub reference_logp: Option<&'a [f64]>,
     /// Entropies of the predictions.
     pub entropy: Option<&'a [f64]>,
-    /// What the rollout was worth against its group, or its tokens against a critic.
+    /// The advantage of the rollout in its group, or of its tokens against a critic.
     pub advantage: Advantages<'a>,
     /// Trained tokens of all turns of the episode that this is one turn of; none where the sequence is
     /// the whole episode.
@@ -85,7 +86,7 @@ impl Advantages<'_> {
     }
 }
 
-/// Where numbers stand: which sequence of a batch, and which of its tokens are trained.
+/// The trained tokens of one sequence of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TrainedTokens<'a> {
     pub(crate) sequence: usize,
@@ -93,7 +94,7 @@ pub(crate) struct TrainedTokens<'a> {
 }
 
 impl<'a> TrainedTokens<'a> {
-    /// How many tokens are trained.
+    /// The number of trained tokens.
     pub(crate) fn trained_count(self) -> u64 {
         self.trained.iter().filter(|&&trained| trained).count() as u64
     }
@@ -112,7 +113,7 @@ impl<'a> TrainedTokens<'a> {
         self.tokens().try_for_each(|token| self.finite(what, token, values[token]).map(|_| ()))
     }
 
-    /// The same, for a list that may be missing where it must not.
+    /// Like [`TrainedTokens::check`], for values that may be missing.
     pub(crate) fn needed<'n>(
         self,
         what: &'static str,

@@ -19,13 +19,13 @@ use crate::{AlgoError, Denominator, Mean, Objective, Signals, Totals};
 /// One rollout, as its critic sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Valued<'a> {
-    /// Which tokens are trained.
+    /// The mask of trained tokens.
     pub trained: &'a [bool],
     /// Values, as the critic has them now.
     pub value: &'a [f64],
     /// Values when the rollout was sampled.
     pub old_value: &'a [f64],
-    /// What they should have been.
+    /// The target values.
     pub returns: &'a [f64],
 }
 

@@ -2,19 +2,11 @@
 //! the device's peak that both reach.
 
 use clap::Args;
-use whetstone_core::config::{Config, DeviceChoice, LoraConfig};
-use whetstone_infer::GenerateError;
-use whetstone_kernels::Device;
-use whetstone_model::Pretrained;
-use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
-use whetstone_train::measure::report::{Measured, Report, Sizes, Weights};
-use whetstone_train::measure::{Decoding, Training, decode, rates, training_step};
+use whetstone_core::config::DeviceChoice;
+use whetstone_recipe::bench::{self, BenchRequest};
+use whetstone_train::measure::report::Report;
 
-use crate::device;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::model::find::{self, Around};
-use crate::model::{ModelFailure, open};
 use crate::printer::Printer;
 
 /// `whet bench`.
@@ -79,84 +71,32 @@ fn size() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=65_536)
 }
 
-/// The sizes of the measurement, after defaults.
-fn sizes_of(args: &BenchArgs, is_cpu: bool, positions: usize) -> Sizes {
-    let or = |asked: Option<u32>, gpu: usize, cpu: usize| {
-        asked.map_or(if is_cpu { cpu } else { gpu }, |asked| asked as usize)
-    };
-    let prompt = 64.min(positions / 2).max(1);
-    Sizes {
-        batch: or(args.batch, 8, 4),
-        length: or(args.length, 1024, 128).min(positions).max(2),
-        sequences: or(args.sequences, 64, 16),
-        prompt,
-        new: or(args.new, 256, 32).min(positions.saturating_sub(prompt)).max(1),
+impl BenchArgs {
+    fn request(&self) -> BenchRequest {
+        let size = |asked: Option<u32>| asked.map(|asked| asked as usize);
+        BenchRequest {
+            model: self.model.clone(),
+            device: self.device,
+            threads: self.threads.map(usize::from),
+            rank: self.rank,
+            batch: size(self.batch),
+            length: size(self.length),
+            sequences: size(self.sequences),
+            new: size(self.new),
+            cache_bytes: (self.cache_gb as usize) << 30,
+        }
     }
 }
 
 /// Measures, and prints one table.
 pub(crate) fn run(args: &BenchArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let around = Around::of(&Config::default(), printer);
-    let found = find::find(&args.model, &around)?;
-    let model = open(&found.model).map_err(Failure::Model)?;
-    let device = device::choose(args.device, args.threads.map(usize::from), printer)
-        .map_err(Failure::Model)?;
-    let is_cpu = matches!(device, Device::Cpu(_));
-    let sizes = sizes_of(args, is_cpu, model.config.positions);
-    printer.note("measuring the device");
-    let rates = rates(&device).map_err(of_device)?;
-    printer.note(format_args!("loading {}", args.model));
-    let mut decoder = load(args, &device, &model, sizes).map_err(Failure::Model)?;
-    printer.note(format_args!("training {} × {} tokens", sizes.batch, sizes.length));
-    let Sizes { batch: sequences, length, .. } = sizes;
-    let steps = if is_cpu { 2 } else { 8 };
-    let training = Training { sequences, length, keep: Keep::Most, steps };
-    let times = training_step(&device, &mut decoder, training).map_err(of_device)?;
-    let held = device.held_bytes();
-    device.trim();
-    printer.note(format_args!("sampling {} sequences", sizes.sequences));
-    let Sizes { sequences, prompt, new, .. } = sizes;
-    let decoding = Decoding { sequences, prompt, new, cache_bytes: (args.cache_gb as usize) << 30 };
-    let decoded = decode(&decoder, &model.tokenizer, decoding).map_err(of_generation)?;
-    let measured = Measured {
-        sizes,
-        rates,
-        times,
-        decoded: &decoded,
-        weights: Weights::of(&model.config),
-        number_bytes: if is_cpu { 4 } else { 2 },
-        held: held.max(device.held_bytes()),
-    };
-    let report = measured.report(args.model.clone(), device::name(&device).to_owned());
+    let report = bench::run(&args.request(), &printer)?;
     if args.json {
         printer.json(&report)?;
     } else {
         table(&report).iter().try_for_each(|line| printer.data(line))?;
     }
     Ok(Exit::Done)
-}
-
-fn of_device(source: whetstone_kernels::DeviceError) -> Failure {
-    Failure::Model(ModelFailure::Device(source))
-}
-
-fn of_generation(source: GenerateError) -> Failure {
-    Failure::Model(ModelFailure::Generate { place: "the prompts".to_owned(), source })
-}
-
-fn load(
-    args: &BenchArgs,
-    device: &Device,
-    model: &Pretrained,
-    sizes: Sizes,
-) -> Result<Decoder, ModelFailure> {
-    let positions = sizes.length.max(sizes.prompt + sizes.new);
-    let options = LoadOptions { weights: WeightFormat::Frozen, positions };
-    let mut decoder = Decoder::load(device, &model.config, model.weights.as_ref(), options)?;
-    let alpha = 2.0 * f64::from(args.rank);
-    decoder.add_adapter(&LoraConfig { rank: args.rank, alpha, ..LoraConfig::default() }, 1);
-    device.check()?;
-    Ok(decoder)
 }
 
 fn table(report: &Report) -> Vec<String> {
@@ -200,28 +140,4 @@ fn table(report: &Report) -> Vec<String> {
         ),
         row("memory of buffers at most", format!("{:.2} GiB", report.held_gib)),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn args(words: &[&str]) -> BenchArgs {
-        #[derive(clap::Parser)]
-        struct Line {
-            #[command(flatten)]
-            args: BenchArgs,
-        }
-        <Line as clap::Parser>::parse_from([&["bench"], words].concat()).args
-    }
-
-    #[test]
-    fn sizes_are_the_devices_and_fit_into_the_model() {
-        let gpu = Sizes { batch: 8, length: 1024, sequences: 64, prompt: 64, new: 256 };
-        assert_eq!(sizes_of(&args(&[]), false, 4096), gpu);
-        let tiny = Sizes { batch: 4, length: 100, sequences: 16, prompt: 50, new: 32 };
-        assert_eq!(sizes_of(&args(&[]), true, 100), tiny);
-        let asked = sizes_of(&args(&["--new", "9", "--batch", "3"]), true, 4096);
-        assert_eq!((asked.new, asked.batch), (9, 3));
-    }
 }

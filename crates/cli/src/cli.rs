@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
+use whetstone_config::Sources;
 
 pub use crate::bench::BenchArgs;
 pub use crate::board::BoardArgs;
@@ -187,6 +188,16 @@ pub struct ConfigArgs {
     /// quotes.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+impl ConfigArgs {
+    /// The sources as a config is assembled from them.
+    pub fn sources(&self) -> Sources {
+        for path in &self.files {
+            tracing::debug!(path = %path.display(), "reading config file");
+        }
+        Sources { files: self.files.clone(), set: self.set.clone() }
+    }
 }
 
 /// `whet doctor`.

@@ -1,20 +1,13 @@
 //! `whet export`: a model with its adapter worked into it, as a directory that other tools load.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use whetstone_core::config::Config;
-use whetstone_model::adapter::AdapterSettings;
-use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
-use whetstone_model::weights::Dtype;
-use whetstone_model::{ExportOptions, Pretrained};
+use whetstone_recipe::export::{self, ExportRequest};
 
-use crate::device;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::model::find::{self, Around};
-use crate::model::{DtypeArg, ModelFailure, open};
+use crate::model::DtypeArg;
 use crate::printer::Printer;
 
 /// `whet export`.
@@ -67,61 +60,18 @@ struct Report {
 
 /// Writes the model.
 pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let around = Around::of(&Config::default(), printer);
-    let found = find::find(&args.model, &around)?.with_adapter(args.adapter.as_deref())?;
-    let model = open(&found.model).map_err(Failure::Model)?;
-    if let Some(base) = &args.base_model {
-        let (decoder, settings) = load(&model, found.adapter.as_deref()).map_err(Failure::Model)?;
-        let settings = settings.map(|known| AdapterSettings { base: Some(base.clone()), ..known });
-        return adapter(args, &decoder, settings.as_ref(), printer);
-    }
-    let decoder = load(&model, found.adapter.as_deref()).map_err(Failure::Model)?.0;
-    let options = ExportOptions { dtype: args.dtype.into(), ..ExportOptions::default() };
-    decoder
-        .export_merged(&model, &args.out, options)
-        .map_err(|err| Failure::Model(ModelFailure::Export(err)))?;
-    let (parameters, _) = decoder.parameters().count();
-    if args.json {
-        printer.json(&Report { model: args.out.display().to_string(), parameters })?;
-    } else {
-        printer.data(args.out.display())?;
-    }
-    Ok(Exit::Done)
-}
-
-/// Writes the adapter itself.
-fn adapter(
-    args: &ExportArgs,
-    decoder: &Decoder,
-    settings: Option<&AdapterSettings>,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
-    let Some(settings) = settings else {
-        return Err(Failure::Usage {
-            problem: "`--base-model` names the base of an adapter, and this model has no adapter",
-            hint: "name an adapter or a run, or leave `--base-model` out",
-        }
-        .into());
+    let request = ExportRequest {
+        model: &args.model,
+        adapter: args.adapter.as_deref(),
+        out: &args.out,
+        base_model: args.base_model.as_deref(),
+        dtype: args.dtype.into(),
     };
-    decoder
-        .export_adapter(settings, &args.out, Dtype::F32)
-        .map_err(|err| Failure::Model(ModelFailure::Export(err)))?;
-    let (_, parameters) = decoder.parameters().count();
+    let parameters = export::run(&request, &printer)?;
     if args.json {
         printer.json(&Report { model: args.out.display().to_string(), parameters })?;
     } else {
         printer.data(args.out.display())?;
     }
     Ok(Exit::Done)
-}
-
-fn load(
-    model: &Pretrained,
-    adapter: Option<&Path>,
-) -> Result<(Decoder, Option<AdapterSettings>), ModelFailure> {
-    let device = device::cpu(Some(1))?;
-    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1 };
-    let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)?;
-    let settings = adapter.map(|dir| decoder.load_adapter(dir)).transpose()?;
-    Ok((decoder, settings))
 }

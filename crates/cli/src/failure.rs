@@ -1,205 +1,14 @@
-//! Failures of commands, and how they are reported.
+//! How failures are reported, and the exit codes that they lead to.
 
-use std::borrow::Cow;
 use std::io;
-use std::path::{Path, PathBuf};
 
-use whetstone_config::Problem;
-use whetstone_core::jsonl::LineError;
-use whetstone_data::prepare::PrepareError;
-use whetstone_data::prove::ProveError;
-use whetstone_env::environment::BuildError;
-use whetstone_env::registry;
-use whetstone_eval::EvalError;
-use whetstone_recipe::tasks::TasksError;
-use whetstone_record::error::{RunError, ViewError};
-use whetstone_remote::chat::ChatError;
-use whetstone_remote::hub::HubError;
-use whetstone_rollout::cache::CacheError;
-use whetstone_rollout::score::{BadLine, ScoreError};
-use whetstone_rollout::teach::TeachError;
+pub(crate) use whetstone_recipe::failure::Failure;
+use whetstone_recipe::failure::FailureKind;
+
 use whetstone_serve::http::ListenError;
-use whetstone_train::TrainError;
-use whetstone_train::inputs::InputError;
 
 use crate::exit::Exit;
-use crate::model::ModelFailure;
 use crate::printer::{Printer, Tone};
-
-/// How to create a file of tasks.
-const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
-                          own are one JSON object a line";
-/// How to create a file of traces.
-const MAKE_TRACES: &str =
-    "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
-
-/// An error that knows how the command should end.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The config has problems, all of which are reported.
-    #[error("the config has {}", counted(.0.len(), "problem"))]
-    Config(Vec<Problem>),
-    /// Rollouts could not be scored.
-    #[error(transparent)]
-    Score(#[from] ScoreError),
-    /// Tasks could not be prepared.
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    /// A data set could not be had from the hub.
-    #[error("cannot fetch the data set `{name}`")]
-    Hub {
-        /// Its name there.
-        name: String,
-        /// The option that takes a path instead.
-        flag: &'static str,
-        /// Why not.
-        source: Box<HubError>,
-    },
-    /// A model could not be had from the hub.
-    #[error("cannot fetch the model `{name}`")]
-    HubModel {
-        /// Its name there.
-        name: String,
-        /// Why not.
-        source: Box<HubError>,
-    },
-    /// A family of embedded tasks that there is not.
-    #[error("`{name}` is not a family of embedded tasks")]
-    Family {
-        /// The given name.
-        name: String,
-    },
-    /// Tasks could not be validated.
-    #[error(transparent)]
-    Prove(#[from] ProveError),
-    /// Traces could not be collected.
-    #[error(transparent)]
-    Teach(#[from] TeachError),
-    /// The teacher cannot be asked as the settings say.
-    #[error(transparent)]
-    Teacher(ChatError),
-    /// A model cannot be used, or not in this way.
-    #[error(transparent)]
-    Model(#[from] ModelFailure),
-    /// Training could not start, or not continue.
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    /// A model could not be measured.
-    #[error(transparent)]
-    Eval(#[from] EvalError),
-    /// There is no such run.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// A run could not be shown.
-    #[error(transparent)]
-    View(#[from] ViewError),
-    /// There is no folder of runs.
-    #[error("there is no folder `{}`", path.display())]
-    NoFolder {
-        /// The expected path.
-        path: PathBuf,
-    },
-    /// The board's address cannot be had.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    /// A server that is measured went away.
-    #[error("the server does not answer: {message}")]
-    Server {
-        /// The last message.
-        message: String,
-        /// A suggestion for the user.
-        hint: String,
-    },
-    /// `--from` is not a checkpoint.
-    #[error("there is no checkpoint at `{}`", path.display())]
-    NoCheckpoint {
-        /// The given path.
-        path: PathBuf,
-        /// The existing checkpoints.
-        hint: String,
-    },
-    /// A quickstart of this name exists already.
-    #[error("the run `{}` exists already", path.display())]
-    RunExists {
-        /// Its directory.
-        path: PathBuf,
-        /// The command to type.
-        hint: String,
-    },
-    /// Traces that the settings ask for are not there.
-    #[error("there are no traces in `{}`, and `dual_source.teacher_sft_weight` is not 0", path.display())]
-    NoTraces {
-        /// The expected path.
-        path: PathBuf,
-    },
-    /// Traces that are of no use for these tasks.
-    #[error(
-        "no task has a passing trace in `{}`, and `dual_source.teacher_sft_weight` is not 0",
-        path.display()
-    )]
-    OtherTraces {
-        /// Their path.
-        path: PathBuf,
-    },
-    /// A file that is not what a run was begun with.
-    #[error(transparent)]
-    Input(InputError),
-    /// A task to measure by is one to learn from.
-    #[error("`{task}` of `{}` is also a training task", path.display())]
-    NotHeldOut {
-        /// The file with the tasks to measure by.
-        path: PathBuf,
-        /// The first of them.
-        task: String,
-    },
-    /// A file of tasks has a line that is not a task.
-    #[error(transparent)]
-    Lines(#[from] LineError),
-    /// A file of traces has a line that is not a trace.
-    #[error(transparent)]
-    Traces(LineError),
-    /// Flags that do not belong together.
-    #[error("{problem}")]
-    Usage {
-        /// Why not.
-        problem: &'static str,
-        /// A suggestion for the user.
-        hint: &'static str,
-    },
-    /// The cache could not be opened.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// Tasks or settings ask for an environment that cannot be built.
-    #[error(transparent)]
-    Environment(BuildError),
-    /// Programs cannot be judged here.
-    #[error("cannot judge programs: {problem}")]
-    Judge {
-        /// Why not.
-        problem: String,
-        /// A suggestion for the user.
-        hint: &'static str,
-    },
-}
-
-impl From<TasksError> for Failure {
-    fn from(err: TasksError) -> Self {
-        match err {
-            TasksError::Lines(err) => Self::Lines(err),
-            TasksError::Family { name } => Self::Family { name },
-            TasksError::Train(err) => Self::Train(err),
-        }
-    }
-}
-
-impl From<InputError> for Failure {
-    fn from(err: InputError) -> Self {
-        match err {
-            InputError::Train(err) => Self::Train(err),
-            err => Self::Input(err),
-        }
-    }
-}
 
 /// Says an error with its causes and hints, once, and how the command ends.
 pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
@@ -208,189 +17,29 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         return Exit::Done;
     }
     printer.talk(format_args!("{}: {err:#}", printer.toned_talk("error", Tone::Bad)));
-    err.downcast_ref().map_or(Exit::Broken, |failure| explain(failure, printer))
-}
-
-/// Prints the details of an error, and returns the exit code.
-fn explain(failure: &Failure, printer: Printer) -> Exit {
-    match failure {
-        Failure::Config(problems) => {
-            for problem in problems {
-                printer.talk(problem);
-            }
-            return Exit::Usage;
-        }
-        Failure::Score(err) => details(err, printer),
-        Failure::Prepare(err) => first_bad(err, printer),
-        Failure::Teach(err) => teach_details(err, printer),
-        _ => {}
+    if let Some(listen) = err.downcast_ref::<ListenError>() {
+        hint(listen.hint(), printer);
+        return Exit::Usage;
     }
-    hint(failure.hint().as_deref(), printer);
-    failure.exit()
-}
-
-impl Failure {
-    /// A suggestion for the user.
-    fn hint(&self) -> Option<Cow<'_, str>> {
-        if let Some(hint) = self.missing_file() {
-            return Some(Cow::Borrowed(hint));
-        }
-        let known = match self {
-            Self::Hub { flag, source, .. } => {
-                return Some(format!("{}: `{flag} PATH`", source.hint()).into());
-            }
-            Self::HubModel { source, .. } => {
-                let what = format!("{}: `--set student.model_name=PATH`", source.hint());
-                return Some(what.into());
-            }
-            Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
-                return Some(registry::hint(err).into());
-            }
-            Self::Family { .. } => {
-                let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
-                return Some(format!("there are {all}").into());
-            }
-            Self::Input(InputError::Other { flag: "traces", .. }) => {
-                Some("name the traces that it was started with, or start a new run")
-            }
-            Self::Input(InputError::Other { flag, .. } | InputError::New { flag, .. }) => {
-                let what = format!("leave out `--{flag}`, or start a new run with another name");
-                return Some(what.into());
-            }
-            Self::RunExists { hint, .. }
-            | Self::Server { hint, .. }
-            | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),
-            Self::Score(err) => err.hint(),
-            Self::Prepare(err) => err.hint(),
-            Self::Prove(err) => err.hint(),
-            Self::Teach(err) => err.hint(),
-            Self::Teacher(err) => err.hint(),
-            Self::Model(err) => err.hint(),
-            Self::Train(err) | Self::Input(InputError::Train(err)) => err.hint(),
-            Self::Eval(err) => err.hint(),
-            Self::Cache(err) => err.hint(),
-            Self::Run(err) => err.hint(),
-            Self::View(err) => err.hint(),
-            Self::Listen(err) => Some(err.hint()),
-            Self::NoFolder { .. } => Some(
-                "name the folder that has a directory for each run; the first training makes `runs`",
-            ),
-            Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
-                "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
-                 train without them: `--set dual_source.teacher_sft_weight=0`",
-            ),
-            Self::NotHeldOut { .. } => Some(
-                "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/val.jsonl` of \
-                 `whet data prepare`",
-            ),
-            Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
-            Self::Config(_) | Self::Lines(_) | Self::Traces(_) => None,
-        };
-        known.map(Cow::Borrowed)
+    let Some(failure) = err.downcast_ref::<Failure>() else { return Exit::Broken };
+    for line in failure.details() {
+        printer.talk(line);
     }
-
-    /// The command that creates a missing file.
-    fn missing_file(&self) -> Option<&'static str> {
-        let missing = match self {
-            Self::Traces(err) | Self::Teach(TeachError::Traces(err)) => {
-                return err.is_missing().then_some(MAKE_TRACES);
-            }
-            Self::Lines(err)
-            | Self::Score(ScoreError::Tasks(err))
-            | Self::Teach(TeachError::Tasks(err)) => err.is_missing(),
-            Self::Prove(ProveError::Input { source, .. }) => {
-                source.kind() == io::ErrorKind::NotFound
-            }
-            _ => false,
-        };
-        missing.then_some(MAKE_TASKS)
+    if let Some(known) = failure.hint() {
+        hint(&known, printer);
     }
-
-    /// The exit code.
-    fn exit(&self) -> Exit {
-        let is_usage = match self {
-            Self::Train(err) if err.is_no() => return Exit::No,
-            Self::Train(err) => err.is_usage(),
-            Self::Score(err) => err.is_usage(),
-            Self::Prepare(err) => err.is_usage(),
-            Self::Prove(err) => err.is_usage(),
-            Self::Teach(err) => err.is_usage(),
-            Self::Model(err) => err.is_usage(),
-            Self::View(err) => matches!(err, ViewError::Tasks(_)),
-            Self::Eval(err) => err.is_usage(),
-            Self::Hub { .. } | Self::HubModel { .. } | Self::Server { .. } | Self::Judge { .. } => {
-                false
-            }
-            _ => true,
-        };
-        if is_usage { Exit::Usage } else { Exit::Broken }
+    match failure.kind() {
+        FailureKind::No => Exit::No,
+        FailureKind::Usage => Exit::Usage,
+        FailureKind::Broken => Exit::Broken,
     }
 }
 
-/// Lines that are at fault, each on a line of its own.
-fn details(err: &ScoreError, printer: Printer) {
-    match err {
-        ScoreError::BadLines { count, first } => {
-            for (file, bad) in first {
-                printer.talk(format_args!("{}:{}: {}", file.display(), bad.line, bad.reason));
-            }
-            let more = count.saturating_sub(first.len() as u64);
-            if more > 0 {
-                printer.talk(format_args!("and {more} more"));
-            }
-        }
-        ScoreError::NoTasks { path, first: Some(bad) } => {
-            printer.talk(format_args!("{}:{}: {}", path.display(), bad.line, bad.reason));
-        }
-        _ => {}
-    }
-}
-
-/// The first bad row of sources in which nothing is good.
-fn first_bad(err: &PrepareError, printer: Printer) {
-    if let PrepareError::NoTasks { first: Some(bad), .. }
-    | PrepareError::NoBenchmark { first: Some(bad), .. } = err
-    {
-        printer.talk(bad);
-    }
-}
-
-/// Invalid tasks, or what is kept of an interrupted run.
-fn teach_details(err: &TeachError, printer: Printer) {
-    let bad = |path: &Path, bad: &BadLine| {
-        printer.talk(format_args!("{}:{}: {}", path.display(), bad.line, bad.reason));
-    };
-    match err {
-        TeachError::BadTasks { path, count, first } => {
-            for line in first {
-                bad(path, line);
-            }
-            let more = count.saturating_sub(first.len() as u64);
-            if more > 0 {
-                printer.talk(format_args!("and {more} more"));
-            }
-        }
-        TeachError::NoTasks { path, first: Some(line) } => bad(path, line),
-        TeachError::Stopped { stored, journal, .. } => {
-            let kept = counted(usize::try_from(*stored).unwrap_or(usize::MAX), "sample");
-            printer.talk(format_args!("{kept} stored in {}", journal.display()));
-        }
-        _ => {}
-    }
-}
-
-fn hint(hint: Option<&str>, printer: Printer) {
-    if let Some(hint) = hint {
-        printer.talk(format_args!("  {}: {hint}", printer.toned_talk("hint", Tone::Hint)));
-    }
-}
-
-/// `1 problem`, `2 problems`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+fn hint(hint: &str, printer: Printer) {
+    printer.talk(format_args!("  {}: {hint}", printer.toned_talk("hint", Tone::Hint)));
 }
 
 fn is_broken_pipe(err: &anyhow::Error) -> bool {
-    let causes = err.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    causes.into_iter().any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    let mut causes = err.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -1,21 +1,8 @@
-//! Figures as people read them.
+//! The verdict on a difference of two figures.
 
-use whetstone_eval::{Difference, Estimate};
+use whetstone_eval::Difference;
 
 use crate::printer::Tone;
-
-/// `12.3 % [8.0, 16.9]`.
-pub(crate) fn estimate(estimate: &Estimate) -> String {
-    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|part| 100.0 * part);
-    format!("{value:.1} % [{low:.1}, {high:.1}]")
-}
-
-/// `+18.7 points [+13.9, +23.6]`.
-pub(crate) fn points(difference: &Difference) -> String {
-    let [value, low, high] =
-        [difference.value, difference.low, difference.high].map(|part| 100.0 * part);
-    format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
-}
 
 /// The verdict on a difference.
 pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
@@ -26,63 +13,15 @@ pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
     }
 }
 
-/// A percentage; 0 of 0 is 0.
-#[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
-pub(crate) fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
-}
-
-/// A time as people say it: `41 s`, `12 min`, `1.7 h`, `9 h`, `2.5 days`.
-pub(crate) fn duration(seconds: f64) -> String {
-    let (minutes, hours) = (seconds / 60.0, seconds / 3600.0);
-    let told = match seconds {
-        ..90.0 => format!("{seconds:.0} s"),
-        ..5400.0 => format!("{minutes:.0} min"),
-        ..36_000.0 => format!("{hours:.1} h"),
-        ..172_800.0 => format!("{hours:.0} h"),
-        _ => format!("{:.1} days", hours / 24.0),
-    };
-    told.replace(".0 ", " ")
-}
-
-/// Untrusted text for one line of a table: truncated, and without control characters.
-pub(crate) fn plain(text: &str, most: usize) -> String {
-    let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let mut shown: String = text.chars().take(most).map(printable).collect();
-    if text.chars().nth(most).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_with_its_sign_and_what_it_means() {
+    fn a_difference_is_told_with_what_it_means() {
         let of = |value, low, high| Difference { value, low, high, tasks: 9, left_out: 0, p: 0.01 };
-        let better = of(0.187, 0.139, 0.236);
-        assert_eq!(points(&better), "+18.7 points [+13.9, +23.6]");
-        assert_eq!(judged(&better), ("better", Tone::Good));
+        assert_eq!(judged(&of(0.187, 0.139, 0.236)), ("better", Tone::Good));
         assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
         assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
-        let found = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
-        assert_eq!(estimate(&found), "12.3 % [8.0, 16.9]");
-    }
-
-    #[test]
-    fn a_time_has_the_unit_that_people_would_use() {
-        let told =
-            [0.4, 41.0, 89.0, 90.0, 5399.0, 6000.0, 32_400.0, 90_000.0, 216_000.0].map(duration);
-        let expected =
-            ["0 s", "41 s", "89 s", "2 min", "90 min", "1.7 h", "9 h", "25 h", "2.5 days"];
-        assert_eq!(told, expected);
-    }
-
-    #[test]
-    fn text_of_others_cannot_speak_to_the_terminal() {
-        assert_eq!(plain("\u{1b}[31mred\n", 40), "\u{fffd}[31mred\u{fffd}");
-        assert_eq!(plain(&"x".repeat(50), 3), "xxx…");
     }
 }

@@ -12,30 +12,24 @@ mod board;
 pub mod cli;
 mod config_command;
 mod data;
-mod device;
 mod doctor;
-mod dry_run;
-mod environment;
 mod eval;
 pub mod exit;
 mod export;
 mod failure;
 mod figures;
 mod generate;
-mod hub;
-mod judge;
 mod model;
+mod observer;
 pub mod printer;
 mod progress;
 mod quickstart;
 mod report;
 mod runs;
-mod sample_lines;
 mod score;
-mod scratch;
+mod summary;
 mod teach;
 mod train;
-mod untested;
 
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
@@ -70,9 +64,21 @@ pub fn run() -> Exit {
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),
         Command::Probe(args) => Ok(doctor::probe(args.feature)),
-        Command::Judge(args) => Ok(judge::run(&args.arguments, printer)),
+        Command::Judge(args) => Ok(judge(&args.arguments, printer)),
     };
     result.unwrap_or_else(|err| failure::report(&err, printer))
+}
+
+/// Runs as one of the judge's own processes.
+fn judge(arguments: &[String], printer: Printer) -> Exit {
+    match whetstone_sandbox::entry::run(arguments) {
+        Ok(()) => Exit::Done,
+        Err(problem) => {
+            // The parent reads the last line of it.
+            printer.talk(&problem);
+            Exit::Broken
+        }
+    }
 }
 
 /// A panic that a library catches becomes an error, and is reported as such.

@@ -13,8 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use whetstone_recipe::observer;
+use whetstone_recipe::text::duration;
 
-use crate::figures::duration;
 use crate::printer::Printer;
 
 /// When the first line is written where no line can change.
@@ -55,29 +56,6 @@ impl Progress {
         Self { printer, bar: printer.line(), began: Instant::now(), state }
     }
 
-    /// Sets the phase: `done` of `all`, which is 0 if it is not counted.
-    pub(crate) fn phase(&self, name: &str, done: usize, all: usize) {
-        let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
-        self.lock().phase = format!("{name}{part}");
-        self.show();
-    }
-
-    /// Reports `done` of `all` overlapping steps, timed by the clock. Those of the first call were
-    /// done before.
-    pub(crate) fn reach(&self, done: u64, all: u64) {
-        self.lock().reach(done, all, self.began.elapsed());
-        self.show();
-    }
-
-    /// One step more is done; for steps that overlap.
-    pub(crate) fn add_one(&self) {
-        let mut state = self.lock();
-        let (done, all) = (state.done + 1, state.all);
-        state.reach(done, all, self.began.elapsed());
-        drop(state);
-        self.show();
-    }
-
     /// Reports a step that took `took`; `words` are its figures. Returns whether the caller should
     /// print a line.
     pub(crate) fn step(&self, done: u64, all: u64, took: Duration, words: String) -> bool {
@@ -93,21 +71,6 @@ impl Progress {
     /// Seconds of a step and the time left, as they are shown.
     pub(crate) fn times(&self) -> String {
         self.lock().times()
-    }
-
-    /// The time of all steps that this process finished.
-    pub(crate) fn spent(&self) -> Duration {
-        self.lock().spent
-    }
-
-    /// Writes something while the line is out of the way.
-    pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.bar.suspend(work)
-    }
-
-    /// Takes the line away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
     }
 
     /// Changes the line on a terminal; elsewhere writes one if it is time to.
@@ -132,6 +95,39 @@ impl Progress {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl observer::Progress for Progress {
+    fn phase(&self, name: &str, done: usize, all: usize) {
+        let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
+        self.lock().phase = format!("{name}{part}");
+        self.show();
+    }
+
+    fn reach(&self, done: u64, all: u64) {
+        self.lock().reach(done, all, self.began.elapsed());
+        self.show();
+    }
+
+    fn add_one(&self) {
+        let mut state = self.lock();
+        let (done, all) = (state.done + 1, state.all);
+        state.reach(done, all, self.began.elapsed());
+        drop(state);
+        self.show();
+    }
+
+    fn suspend(&self, work: &mut dyn FnMut()) {
+        self.bar.suspend(work);
+    }
+
+    fn spent(&self) -> Duration {
+        self.lock().spent
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
     }
 }
 

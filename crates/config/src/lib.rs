@@ -14,6 +14,7 @@ mod problem;
 mod reference;
 mod schema;
 mod show;
+mod sources;
 mod suggest;
 mod value;
 mod yaml;
@@ -27,6 +28,7 @@ pub use problem::{Place, Problem};
 pub use reference::reference;
 pub use schema::{Bounds, Field, Kind, Schema};
 pub use show::show;
+pub use sources::{CheckedConfig, Sources};
 
 /// A config with where each key that is not a default was set.
 #[derive(Debug, Clone, PartialEq)]

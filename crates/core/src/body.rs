@@ -7,7 +7,7 @@ use crate::wire::{Object, WireError};
 pub struct Body {
     /// The kind of environment.
     pub kind: String,
-    /// What the environment reads.
+    /// The fields that the environment reads.
     pub fields: Object,
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::iter;
 
-/// What went wrong, and behind a colon each what made it.
+/// An error's message, followed by its causes, separated by colons.
 pub fn with_causes(err: &dyn Error) -> String {
     let causes = iter::successors(err.source(), |&cause| cause.source());
     causes.fold(err.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Completion {
-    /// What was said, special tokens left out.
+    /// The text, without special tokens.
     pub text: String,
     /// Thinking that the server sent in a field of its own, apart from the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]

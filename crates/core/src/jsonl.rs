@@ -27,7 +27,7 @@ pub struct LineError {
     pub file: PathBuf,
     /// Its line, counted from 1; 0 for the file as a whole.
     pub line: u64,
-    /// What is wrong there. Part of the message, so not a source of its own.
+    /// The problem. Part of the message, so not a source of its own.
     pub problem: LineProblem,
 }
 
@@ -42,7 +42,7 @@ fn at_line(line: u64) -> String {
     if line == 0 { String::new() } else { format!(":{line}") }
 }
 
-/// What is wrong with a line.
+/// A problem of a line.
 #[derive(Debug, thiserror::Error)]
 pub enum LineProblem {
     /// The file could not be opened or read on.
@@ -51,7 +51,7 @@ pub enum LineProblem {
     /// The line passes its limit, usually [`MAX_LINE_BYTES`].
     #[error("longer than {} MiB, expected one {noun} a line", limit_bytes >> 20)]
     TooLong {
-        /// What a line should hold.
+        /// The kind of record that a line should hold.
         noun: &'static str,
         /// Bytes a line may have.
         limit_bytes: usize,
@@ -59,7 +59,7 @@ pub enum LineProblem {
     /// The line is not text.
     #[error("not UTF-8 at byte {at} of the line, expected one {noun} as a JSON object")]
     NotUtf8 {
-        /// What a line should hold.
+        /// The kind of record that a line should hold.
         noun: &'static str,
         /// First bad byte.
         at: usize,
@@ -67,29 +67,29 @@ pub enum LineProblem {
     /// The last line breaks off.
     #[error("ends in the middle of a value, expected one {noun} a line; was the file cut short?")]
     Truncated {
-        /// What a line should hold.
+        /// The kind of record that a line should hold.
         noun: &'static str,
     },
     /// The line is not a JSON object.
     #[error("expected one {noun} as a JSON object: {problem}")]
     Json {
-        /// What a line should hold.
+        /// The kind of record that a line should hold.
         noun: &'static str,
-        /// Where the JSON breaks.
+        /// The parser's message.
         problem: String,
     },
     /// The object is not the record.
     #[error("not a {noun}: {problem}")]
     Record {
-        /// What a line should hold.
+        /// The kind of record that a line should hold.
         noun: &'static str,
-        /// What is missing or of the wrong type.
+        /// The field that is missing or has the wrong type.
         problem: WireError,
     },
     /// The record's id stands in the file already.
     #[error("{noun} id `{id}` stands already in line {first}")]
     DuplicateId {
-        /// What a line should hold.
+        /// The kind of record that a line should hold.
         noun: &'static str,
         /// The id.
         id: String,

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::validation::Validation;
 use crate::verdict::Verdict;
 
-/// What the judge saw of one program, and how it was held.
+/// The verdict on one program with its evidence and isolation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawJudgement", into = "RawJudgement")]
 pub struct Judgement {
@@ -40,7 +40,7 @@ pub struct Judgement {
 /// Characters of an answer that are kept for people.
 pub const MAX_GOT_CHARS: usize = 200;
 
-/// How much kept the program from the machine.
+/// The isolation of a program from the machine.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -115,7 +115,7 @@ pub enum JudgementError {
     Verdict(String),
 }
 
-/// How many tests passed, of how many.
+/// Numbers of passed tests and of all tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Hidden tests that passed.
@@ -124,12 +124,12 @@ pub struct Counts {
     pub total: u32,
 }
 
-/// What a run cost and how it was held.
+/// CPU time and isolation of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
     /// CPU time of the program, in milliseconds.
     pub cpu_ms: f64,
-    /// What kept it from the machine.
+    /// The isolation it ran with.
     pub isolation: Isolation,
 }
 
@@ -166,12 +166,12 @@ impl Judgement {
         Self { got, ..self }
     }
 
-    /// What the program answered to the test that it is wrong in, if that is known.
+    /// The program's answer to the failing test, if it is known.
     pub fn got(&self) -> Option<&str> {
         self.got.as_deref()
     }
 
-    /// The same with another time.
+    /// Replaces the CPU time.
     pub fn with_cpu_ms(self, cpu_ms: f64) -> Result<Self, JudgementError> {
         Self { cpu_ms, ..self }.checked()
     }
@@ -182,7 +182,7 @@ impl Judgement {
         self.while_loading
     }
 
-    /// What the judge saw.
+    /// The verdict.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
     }
@@ -197,7 +197,7 @@ impl Judgement {
         self.cpu_ms
     }
 
-    /// What kept the program from the machine; `None` if nothing ran.
+    /// The isolation of the run; `None` if nothing ran.
     pub fn isolation(&self) -> Option<Isolation> {
         self.isolation
     }

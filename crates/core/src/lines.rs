@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 
 use memchr::memchr;
 
-/// How a line in memory ended.
+/// The end of a line that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEnd {
     /// With a newline.

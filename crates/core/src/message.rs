@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub content: String,
 }
 
-/// Who speaks. Only the assistant's tokens are ever trained on.
+/// The author of a message. Only the assistant's tokens are trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -35,7 +35,7 @@ impl Message {
         Self { role: Role::User, content: content.into() }
     }
 
-    /// What the model said.
+    /// A message of the model.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self { role: Role::Assistant, content: content.into() }
     }

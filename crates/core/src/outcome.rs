@@ -9,16 +9,16 @@ use crate::judgement::Judgement;
 use crate::reward::Reward;
 use crate::wire::Object;
 
-/// How an episode ended, and what it is worth.
+/// The result of an episode and its reward.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// What the environment saw. It also says whether the task was solved.
+    /// The environment's evidence, which includes whether the task was solved.
     pub evidence: Evidence,
-    /// What that is worth, with its terms and gates.
+    /// The reward with its terms and gates.
     pub reward: Reward,
 }
 
-/// What an environment saw of an episode, by kind.
+/// The environment's evidence about an episode, by kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Evidence {
     /// The judgement of a program.
@@ -95,9 +95,6 @@ impl Outcome {
 }
 
 impl Evidence {
-    /// The names of evidence that is not a program's verdict.
-    pub const OTHER_NAMES: [&str; 3] = ["not_run", "solved", "unsolved"];
-
     /// Whether the task was solved; none where nothing could be found out, because nothing was run or there
     /// are no tests.
     pub fn solved(&self) -> Option<bool> {
@@ -118,7 +115,7 @@ impl Evidence {
         }
     }
 
-    /// The name in tables: a verdict's, or one of [`Evidence::OTHER_NAMES`].
+    /// The name in tables: a verdict's, or `not_run`, `solved` or `unsolved`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Program(judgement) => judgement.verdict().name(),

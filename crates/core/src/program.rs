@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What it is written in.
+    /// The programming language.
     pub language: Language,
     /// Its source, with `\n` line ends.
     pub source: String,

@@ -177,7 +177,7 @@ fn python_names(json: &str) -> String {
     json.replace("true", "True").replace("false", "False").replace("null", "None")
 }
 
-/// Where the JSON string that `text` starts with ends.
+/// The end of the JSON string that `text` starts with.
 fn string_end(text: &str) -> usize {
     let mut escaped = false;
     let closes = |&(_, c): &(usize, char)| {

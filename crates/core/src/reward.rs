@@ -35,7 +35,7 @@ pub struct Term {
 }
 
 impl Term {
-    /// What it adds to the total, before gates cap that.
+    /// Its contribution to the total, before gates cap the total.
     pub fn paid(self) -> f64 {
         self.weight * self.value
     }
@@ -60,9 +60,9 @@ pub enum RewardError {
     /// The written total is not the sum of the written parts.
     #[error("`total` is {written}, but its terms and gates make {computed}")]
     Total {
-        /// What the line says.
+        /// The total in the line.
         written: f64,
-        /// What follows from its parts.
+        /// The total computed from the terms.
         computed: f64,
     },
     /// A weight has no term.

@@ -19,10 +19,10 @@ use crate::wire::{Object, Wire, WireError};
 
 const VERSION: u64 = 1;
 
-/// What the field with the task's id is called: by us, and by others.
+/// Names of the field with the task's id: ours first, then those of other tools.
 const IDS: [&str; 2] = ["prompt_id", "task_id"];
 
-/// What the field with the reply is called: by us, and by others.
+/// Names of the field with the reply: ours first, then those of other tools.
 const REPLIES: [&str; 3] = ["text", "completion", "response"];
 
 /// A line of `rollouts.jsonl`: one candidate answer.
@@ -32,19 +32,19 @@ pub struct RolloutLine {
     pub step: u64,
     /// The task that it answers.
     pub prompt_id: TaskId,
-    /// Which of its group's samples it is, in its writer's numbering.
+    /// Index of the sample in its group, in its writer's numbering.
     pub group_id: Option<u64>,
     /// The answer.
     pub text: String,
-    /// How it was sampled: temperature, `top_p`, `max_new_tokens`, ….
+    /// Sampling parameters: temperature, `top_p`, `max_new_tokens`, ….
     pub meta: Object,
-    /// What became of it; `None` before scoring.
+    /// The score; `None` before scoring.
     pub score: Option<Score>,
     /// Fields of the line that are not ours.
     pub rest: Object,
 }
 
-/// What scoring said of a rollout.
+/// The result of scoring a rollout.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Score {
     /// It has an outcome: what the environment saw, and what that is worth.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Domain of our derivation; never to be used for anything else.
 const CONTEXT: &str = "whetstone 2026-11 seed derivation v1";
 
-/// Where a stream of random choices begins.
+/// The seed of a stream of random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(u64);

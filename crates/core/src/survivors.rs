@@ -32,7 +32,7 @@ impl Survivors {
         self.leave_out_many(source, reason, 1);
     }
 
-    /// The same for several items.
+    /// Like [`Survivors::leave_out`], for several items.
     pub fn leave_out_many(&mut self, source: &str, reason: &str, count: u64) {
         if count > 0 {
             *self.source(source).reasons.entry(reason.to_owned()).or_default() += count;

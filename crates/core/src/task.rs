@@ -41,17 +41,18 @@ pub struct Task {
     pub id: TaskId,
     /// The data set it came from, e.g. `mbpp`.
     pub source: Option<String>,
-    /// How hard its source says it is, in the source's own words.
+    /// The difficulty, in the words of its source.
     pub difficulty: Option<String>,
-    /// What the model is asked to do.
+    /// The problem statement.
     pub statement: String,
-    /// What programs are written in.
+    /// The language of programs.
     pub language: Language,
     /// A program that solves it.
     pub reference: Option<String>,
     /// Code that the tests need before them, such as imports.
     pub setup: String,
-    /// What decides whether a program solves it; absent where it is no program that is asked for.
+    /// The tests that decide whether a program solves it; absent for tasks that do not ask for a
+    /// program.
     pub tests: Tests,
     /// The body for an environment other than that of programs.
     pub body: Option<Body>,
@@ -67,12 +68,12 @@ pub const PROGRAM: &str = "program";
 #[serde(try_from = "String", into = "String")]
 pub struct TaskId(String);
 
-/// What a prompt may be made of: the task without its hidden tests and its reference.
+/// The parts of a task that a prompt may contain: not the hidden tests or the reference solution.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskView<'a> {
-    /// What the model is asked to do.
+    /// The problem statement.
     pub statement: &'a str,
-    /// What to write the program in.
+    /// The language to write the program in.
     pub language: Language,
     /// The function that the tests will call.
     pub entry_point: Option<&'a str>,

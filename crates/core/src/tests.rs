@@ -42,13 +42,13 @@ pub enum Tests {
 /// Tests of one kind.
 #[derive(Debug, Clone)]
 pub struct Suite<T> {
-    /// What a prompt may show.
+    /// Tests that a prompt may show.
     pub visible: Visible<T>,
-    /// What the reward is paid for; never empty.
+    /// Tests that the reward depends on; never empty.
     pub hidden: Hidden<T>,
     /// Decides in place of a comparison with the expected value, where several answers are right.
     pub checker: Option<Checker>,
-    /// How outputs are compared. Only whole programs have outputs.
+    /// The comparison of outputs. Only whole programs have outputs.
     pub compare: Compare,
 }
 
@@ -58,7 +58,7 @@ pub struct Suite<T> {
 #[serde(transparent)]
 pub struct Checker(String);
 
-/// How an output is compared with an expected one.
+/// The comparison of an output with the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compare {
@@ -100,9 +100,9 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Io {
-    /// What it reads.
+    /// Its standard input.
     pub input: String,
-    /// What it must write.
+    /// The expected standard output.
     pub output: String,
     /// Other outputs that are right too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -170,7 +170,7 @@ impl Tests {
         }
     }
 
-    /// How outputs are compared.
+    /// The comparison of outputs.
     pub fn compare(&self) -> Compare {
         match self {
             Self::Stdio(suite) => suite.compare,
@@ -180,7 +180,7 @@ impl Tests {
         }
     }
 
-    /// How many hidden tests there are.
+    /// The number of hidden tests.
     pub fn hidden_count(&self) -> usize {
         match self {
             Self::Asserts(suite) | Self::Script { suite, .. } => suite.hidden.len(),
@@ -220,7 +220,7 @@ impl<T> Hidden<T> {
         &self.0
     }
 
-    /// How many there are.
+    /// The number of tests.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()

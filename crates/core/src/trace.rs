@@ -23,9 +23,9 @@ const VERSION: u64 = 1;
 pub struct Trace {
     /// The task that was asked.
     pub task_id: TaskId,
-    /// Which of the task's replies this is, from 0.
+    /// Index of the sample among the task's replies, from 0.
     pub sample: u32,
-    /// What the teacher was asked.
+    /// The prompt.
     pub prompt: String,
     /// Its reasoning, if it showed any.
     pub thinking: Option<String>,
@@ -33,11 +33,11 @@ pub struct Trace {
     pub code: Option<String>,
     /// Its reply as it came.
     pub text: String,
-    /// What the judge saw; `None` if the program was not judged.
+    /// The judgement; `None` if the program was not judged.
     pub verdict: Option<VerdictName>,
-    /// What the reply cost, if the server said so.
+    /// Tokens used, if the server reports them.
     pub usage: Option<Usage>,
-    /// Who replied.
+    /// The model that replied.
     pub model: String,
     /// Fields of the line that are not ours.
     pub rest: Object,

@@ -6,10 +6,10 @@ use crate::judgement::{Infrastructure, Judgement};
 use crate::outcome::{Evidence, Observation};
 use crate::wire::Object;
 
-/// What a scored line says under `validation`.
+/// The field `validation` of a scored line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Validation {
-    /// What the environment saw.
+    /// The environment's evidence.
     Seen(Evidence),
     /// It could not be judged.
     Failed(Infrastructure),

@@ -5,7 +5,7 @@
 //! never punished (invariant 3). The list is closed, so a new way to fail is a decision that every
 //! `match` has to take.
 
-/// What the judge saw.
+/// The judge's verdict on a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Every hidden test passed.
@@ -35,7 +35,7 @@ pub enum Verdict {
     },
     /// It did not get as far as the first test: an exception or an exit while loading.
     LoadError {
-        /// What happened, e.g. `NameError`.
+        /// The name of the exception, e.g. `NameError`.
         kind: String,
     },
     /// The reply had no program.

@@ -21,7 +21,7 @@ use crate::surrogates::mend;
 
 /// A record that has a line format.
 pub trait Wire: Sized {
-    /// What one line holds, for messages: `task`, `rollout`.
+    /// The kind of record in messages: `task`, `rollout`.
     const NOUN: &'static str;
 
     /// Reads the record out of an object.
@@ -55,13 +55,13 @@ pub enum WireError {
     Field {
         /// The field's name.
         field: &'static str,
-        /// What is wrong with its value.
+        /// The problem with its value.
         problem: String,
     },
     /// The record is of a version that this build does not know.
     #[error("version {found} is newer than this whet reads ({known}); use a newer whet")]
     Version {
-        /// What the record says.
+        /// The value in the record.
         found: u64,
         /// The newest version we read.
         known: u64,

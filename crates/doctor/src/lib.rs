@@ -1,17 +1,39 @@
 //! Checks of a machine and of our own formats: what `whet doctor` looks at before it costs a training run.
 //!
 //! A check looks at one thing and returns a [`Finding`] with what it saw and what to do. Nothing here
-//! prints. The judge, a student and a teacher are checked by the command itself, which starts them as
-//! every other command does.
+//! prints. [`CHECKS`] are made on every machine; [`student`] and [`teacher`] are looked at on request.
 
 #![forbid(unsafe_code)]
 
 pub mod formats;
+pub mod judge;
 pub mod kernel;
 pub mod machine;
 pub mod python;
+pub mod student;
+pub mod teacher;
 
 use serde::Serialize;
+use whetstone_core::config::Config;
+
+/// The checks of every machine, in the order of the pipeline.
+pub const CHECKS: &[fn(&Config) -> Finding] = &[
+    formats::prompt,
+    formats::extraction,
+    formats::teacher_formats,
+    python::interpreter,
+    kernel::release,
+    kernel::namespaces,
+    kernel::landlock,
+    kernel::seccomp,
+    kernel::cgroups,
+    judge::isolation,
+    judge::self_test,
+    machine::disk,
+    machine::memory,
+    machine::cores,
+    machine::cuda,
+];
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,12 +3,13 @@
 //! [`environment`] has the shape of all of them, [`registry`] lists them and builds them from the settings,
 //! [`metrics`] has what they measure of a rollout.
 //! [`python`] judges programs, and [`javascript`] reads those of JavaScript tasks for it; [`guess`] is the
-//! example of an environment with two turns and no programs. [`stack`] has the threads on which hostile
-//! source can be read.
+//! example of an environment with two turns and no programs. [`judge`] starts the judge of programs.
+//! [`stack`] has the threads on which hostile source can be read.
 
 pub mod environment;
 pub mod guess;
 pub mod javascript;
+pub mod judge;
 pub mod metrics;
 pub mod python;
 pub mod registry;

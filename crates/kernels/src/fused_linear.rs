@@ -119,22 +119,22 @@ impl AugmentedWeight {
         Self { matrix: Arc::new(device.upload(numbers)), sizes, scale, parts: one_part(sizes) }
     }
 
-    /// How large it is.
+    /// Its dimensions.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Where weights lie whose first row is this one of all.
+    /// The block of the weights that begin at this row.
     pub fn weight(&self, first_output: usize) -> WeightBlock {
         self.place(first_output, 0)
     }
 
-    /// Where a first half lies whose first row is this one of all first halves.
+    /// The block of the adapter's A matrix that begins at this row of all A matrices.
     pub fn first_half(&self, first_narrow: usize) -> WeightBlock {
         self.place(self.sizes.outputs + first_narrow, 0)
     }
 
-    /// Where the second half of the same adapter lies, beside the weights it belongs to.
+    /// The block of the same adapter's B matrix, beside the weights it belongs to.
     pub fn second_half(&self, first_output: usize, first_narrow: usize) -> WeightBlock {
         self.place(first_output, self.sizes.inputs + first_narrow)
     }

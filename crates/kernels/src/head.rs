@@ -28,7 +28,7 @@ use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 const ROWS: usize = 1024;
 const TOKENS: usize = 512;
 
-/// How many logits exist at a time on a processor.
+/// The number of logits in memory at a time on the CPU.
 pub fn logits_at_a_time(rows: usize, vocabulary: usize) -> usize {
     ROWS.min(rows) * TOKENS.min(vocabulary)
 }
@@ -112,7 +112,7 @@ pub(crate) fn ranges(count: usize, size: usize) -> impl Iterator<Item = Range<us
     (0..count).step_by(size).map(move |begin| begin..count.min(begin + size))
 }
 
-/// What is known of each row afterwards.
+/// The results for each row.
 #[derive(Debug)]
 pub struct Output<'a> {
     /// The log-probability of the target.
@@ -200,7 +200,7 @@ pub fn backward_by_slope(
     }
 }
 
-/// What went forward and what comes back.
+/// The forward results and the incoming gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct Signal<'a> {
     /// From [`forward`].

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::fused_linear::WeightBlock;
 use crate::matmul::Matrix;
 
-/// What to say of numbers that are gone.
+/// Panic message for weights that have been released.
 const FROZEN: &str = "a weight that was not frozen";
 
 /// A weight and its copy for products.
@@ -21,7 +21,7 @@ pub struct MasterWeight {
     copy: Bf16Copy,
 }
 
-/// What products use.
+/// The copy that products read.
 #[derive(Debug)]
 enum Bf16Copy {
     /// The numbers themselves.
@@ -35,9 +35,9 @@ enum Bf16Copy {
 /// Rows and columns of a weight among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// How many columns.
+    /// Number of columns.
     pub cols: usize,
 }
 

@@ -117,11 +117,11 @@ pub fn forward(device: &Device, mut to: MatrixMut<'_>, qkv: Matrix<'_>, placing:
 /// Placing, and where keys and values go.
 #[derive(Debug)]
 pub struct PlacingInPages<'a> {
-    /// How they are placed.
+    /// Norm gains, rotation and layout.
     pub placing: Placing<'a>,
     /// The pages.
     pub cache: &'a mut Cache,
-    /// Which layer of them.
+    /// The layer of the cache.
     pub layer: usize,
     /// A slot for each row.
     pub slots: View<'a, u32>,

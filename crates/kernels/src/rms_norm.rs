@@ -102,7 +102,7 @@ pub struct Gradient<'a> {
 pub struct GradientBeside<'a> {
     /// Gets the sum.
     pub dx: Output<'a>,
-    /// What the gradient is added to.
+    /// The addend of the gradient.
     pub added: Input<'a>,
     /// Gets `y` once more, if something needs it.
     pub normed: Option<Output<'a>>,
@@ -115,7 +115,7 @@ pub struct GradientBeside<'a> {
 pub struct Gain<'a> {
     /// Is added to.
     pub to: ViewMut<'a, f32>,
-    /// Where they begin among the rows.
+    /// The index of the first row.
     pub sequences: Offsets<'a>,
 }
 

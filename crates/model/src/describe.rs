@@ -44,7 +44,7 @@ pub struct Architecture {
     pub qk_norm: bool,
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
-    /// How the rotary frequencies are scaled, in words.
+    /// The scaling of the rotary frequencies, in words.
     pub rope_scaling: String,
     /// Positions of a sequence at most.
     pub context: usize,

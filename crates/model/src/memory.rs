@@ -97,7 +97,7 @@ pub struct Work {
     pub length: usize,
     /// Whether projections are bytes.
     pub eight_bit: bool,
-    /// Where.
+    /// The device.
     pub target: Target,
 }
 

@@ -4,16 +4,26 @@
 //! adapter that names its base, a run (its directory, or its name in the folder of runs) or a
 //! repository of the hub. A path that exists comes before all that is found by name.
 
+use std::cell::RefCell;
 use std::env;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use whetstone_core::config::Config;
+use whetstone_eval::EvalError;
+use whetstone_kernels::Device;
+use whetstone_model::Pretrained;
 use whetstone_model::adapter::SETTINGS_FILE;
-use whetstone_record::error::FileError;
+use whetstone_model::decoder::{Decoder, LoadOptions};
+use whetstone_record::run_dir::{RunDir, RunView};
+use whetstone_remote::hub::{DownloadEvent, Progress, fetch_model, is_name};
 use whetstone_train::student::{BASE_FILE, EMBEDDED};
 
+use crate::failure::Failure;
+use crate::model_failure::ModelFailure;
+use crate::observer::Observer;
 use crate::student::unpack_into;
 
 /// Upper limit for an adapter's settings.
@@ -25,39 +35,112 @@ const FINAL_MODEL: &str = "outputs/final_model";
 /// The paths of a model and its adapter.
 #[derive(Debug)]
 pub struct Found {
+    /// The name it was given by.
+    pub name: String,
     /// A directory or a .gguf file.
     pub model: PathBuf,
     /// The directory of the adapter that goes into it.
     pub adapter: Option<PathBuf>,
 }
 
-/// Where to look beside the path itself. `E` is why the hub does not give a model.
-pub struct Around<'a, E> {
+/// Where to look beside the path itself.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
     /// The folder of runs.
     pub runs: &'a Path,
     /// The directory for the embedded student, if not the user's cache.
     pub unpack: Option<&'a Path>,
-    /// Gives the path of a model that the hub has under a name; any other path as it is.
-    pub hub: &'a dyn Fn(&str) -> Result<PathBuf, E>,
+    /// Shows the progress of downloads.
+    pub observer: &'a dyn Observer,
 }
 
-/// Why there is no model.
-#[derive(Debug, thiserror::Error)]
-pub enum FindError<E> {
-    /// What was named cannot be used.
-    #[error("{problem}")]
-    Usage {
-        /// What is wrong with it.
-        problem: &'static str,
-        /// The command.
-        hint: &'static str,
-    },
-    /// The embedded student could not be unpacked.
-    #[error(transparent)]
-    Unpack(FileError),
-    /// The hub does not give it.
-    #[error("the hub does not give it")]
-    Hub(E),
+impl<'a> Around<'a> {
+    /// The folder of runs that the settings name, and the user's cache.
+    pub fn of(config: &'a Config, observer: &'a dyn Observer) -> Self {
+        Self { runs: Path::new(&config.run.dir), unpack: None, observer }
+    }
+}
+
+impl Found {
+    /// The same with the given adapter.
+    ///
+    /// # Errors
+    ///
+    /// If the model is an adapter already.
+    pub fn with_adapter(self, asked: Option<&Path>) -> Result<Self, Failure> {
+        match (asked, &self.adapter) {
+            (None, _) => Ok(self),
+            (Some(path), None) => Ok(Self { adapter: Some(path.to_owned()), ..self }),
+            (Some(_), Some(_)) => Err(Failure::Usage {
+                problem: "the model is an adapter itself, so `--adapter` cannot be used",
+                hint: "name the adapter's base, or leave `--adapter` out",
+            }),
+        }
+    }
+
+    /// Opens the model: its configuration, tokenizer and weights.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or its files are not those of a model.
+    pub fn open(&self) -> Result<Pretrained, ModelFailure> {
+        open(&self.model)
+    }
+
+    /// The model, its weights on a device, with its adapter.
+    ///
+    /// # Errors
+    ///
+    /// If files cannot be read, or the device fails.
+    pub fn load(
+        &self,
+        model: &Pretrained,
+        device: &Device,
+        options: LoadOptions,
+    ) -> Result<Decoder, ModelFailure> {
+        let mut decoder = Decoder::load(device, &model.config, model.weights.as_ref(), options)?;
+        if let Some(dir) = &self.adapter {
+            decoder.load_adapter(dir)?;
+        }
+        device.check()?;
+        Ok(decoder)
+    }
+}
+
+/// Opens a model on this machine.
+///
+/// # Errors
+///
+/// If there is none, or its files are not those of a model.
+pub fn open(path: &Path) -> Result<Pretrained, ModelFailure> {
+    if !path.exists() {
+        return Err(ModelFailure::NotHere { path: path.to_owned() });
+    }
+    Ok(whetstone_model::open(path)?)
+}
+
+/// The folder in which the name of a run is looked for.
+const RUNS: &str = "runs";
+
+/// The run at a path, or the one of that name in `runs`.
+///
+/// # Errors
+///
+/// If there is no such run.
+pub fn open_run(run: &Path) -> Result<RunView, Failure> {
+    let is_name = run.components().count() == 1 && !run.is_dir();
+    let path = if is_name { Path::new(RUNS).join(run) } else { run.to_owned() };
+    // `.` and `runs/..` have a name too, which only the file system knows.
+    let path = if path.file_name().is_some() {
+        path
+    } else {
+        fs::canonicalize(&path)
+            .map_err(|source| Failure::io(format!("cannot find `{}`", path.display()), source))?
+    };
+    let root =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(RunDir::open_read_only(root, &name)?)
 }
 
 /// The run that made a final model last, by its name.
@@ -77,8 +160,8 @@ pub fn last_run(runs: &Path) -> Option<String> {
 /// # Errors
 ///
 /// If what is named cannot be used, unpacked or fetched.
-pub fn find<E>(given: &str, around: &Around<'_, E>) -> Result<Found, FindError<E>> {
-    let found = |model, adapter| Found { model, adapter };
+pub fn find(given: &str, around: &Around<'_>) -> Result<Found, Failure> {
+    let found = |model, adapter| Found { name: given.to_owned(), model, adapter };
     if given == EMBEDDED {
         return Ok(found(unpack(around)?, None));
     }
@@ -87,7 +170,7 @@ pub fn find<E>(given: &str, around: &Around<'_, E>) -> Result<Found, FindError<E
         return Ok(found(one_gguf(path)?, None));
     }
     let base =
-        local_base(&path).or_else(|| base(&path.join(SETTINGS_FILE))).ok_or(FindError::Usage {
+        local_base(&path).or_else(|| base(&path.join(SETTINGS_FILE))).ok_or(Failure::Usage {
             problem: "this adapter does not say which model it belongs to",
             hint: "name the model with `--model`, and the adapter with `--adapter`",
         })?;
@@ -100,7 +183,7 @@ pub fn find<E>(given: &str, around: &Around<'_, E>) -> Result<Found, FindError<E
         _ => place(&base, around)?,
     };
     if is_adapter(&model) {
-        return Err(FindError::Usage {
+        return Err(Failure::Usage {
             problem: "the base model of this adapter is another adapter",
             hint: "`whet export` merges a LoRA adapter into its base model; name that model with `--model`",
         });
@@ -109,7 +192,7 @@ pub fn find<E>(given: &str, around: &Around<'_, E>) -> Result<Found, FindError<E
 }
 
 /// The path of a model: the given path, the result of a run, or a download from the hub.
-fn place<E>(given: &str, around: &Around<'_, E>) -> Result<PathBuf, FindError<E>> {
+fn place(given: &str, around: &Around<'_>) -> Result<PathBuf, Failure> {
     let path = Path::new(given);
     let named = around.runs.join(given);
     let is_run = |dir: &Path| dir.join("events.jsonl").is_file();
@@ -118,16 +201,42 @@ fn place<E>(given: &str, around: &Around<'_, E>) -> Result<PathBuf, FindError<E>
     } else if !path.exists() && path.components().count() == 1 && is_run(&named) {
         &named
     } else {
-        return (around.hub)(given).map_err(FindError::Hub);
+        return hub_model(given, around.observer);
     };
     let made = run.join(FINAL_MODEL);
     if made.is_dir() {
         return Ok(made);
     }
-    Err(FindError::Usage {
+    Err(Failure::Usage {
         problem: "this run has no model yet",
         hint: "let it finish (`--resume` resumes it), or name one of its checkpoints",
     })
+}
+
+/// The path of a model: the given path, or the directory of a download from the hub.
+fn hub_model(given: &str, observer: &dyn Observer) -> Result<PathBuf, Failure> {
+    let path = Path::new(given);
+    if path.exists() || !is_name(path) {
+        return Ok(path.to_owned());
+    }
+    fetch_model(given, &on_download(observer))
+        .map_err(|source| Failure::HubModel { name: given.to_owned(), source: Box::new(source) })
+}
+
+/// Shows how far downloads are, and says how many bytes came.
+pub(crate) fn on_download(observer: &dyn Observer) -> impl Fn(DownloadEvent<'_>) + '_ {
+    let bar = RefCell::new(None);
+    move |download| match download {
+        DownloadEvent::Part(Progress { bytes, total }) => {
+            let mut bar = bar.borrow_mut();
+            bar.get_or_insert_with(|| observer.download())(bytes, total.unwrap_or(bytes));
+        }
+        DownloadEvent::Done { repo, path, bytes } => {
+            // The bar goes before the line comes.
+            bar.take();
+            observer.note(&format_args!("{}: {path} downloaded, {bytes} bytes", repo.id()));
+        }
+    }
 }
 
 fn is_adapter(path: &Path) -> bool {
@@ -135,7 +244,7 @@ fn is_adapter(path: &Path) -> bool {
 }
 
 /// The .gguf file of a directory that is not a model otherwise.
-fn one_gguf<E>(path: PathBuf) -> Result<PathBuf, FindError<E>> {
+fn one_gguf(path: PathBuf) -> Result<PathBuf, Failure> {
     if !path.is_dir() || path.join("config.json").exists() {
         return Ok(path);
     }
@@ -144,7 +253,7 @@ fn one_gguf<E>(path: PathBuf) -> Result<PathBuf, FindError<E>> {
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "gguf")).collect();
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => Ok(file),
-        (Some(_), false) => Err(FindError::Usage {
+        (Some(_), false) => Err(Failure::Usage {
             problem: "this directory has several .gguf files",
             hint: "name one of them",
         }),
@@ -177,12 +286,12 @@ fn base(settings: &Path) -> Option<String> {
     serde_json::from_slice::<Settings>(&text).ok()?.base_model_name_or_path
 }
 
-fn unpack<E>(around: &Around<'_, E>) -> Result<PathBuf, FindError<E>> {
-    let dir = around.unpack.map(Path::to_owned).or_else(cache).ok_or(FindError::Usage {
+fn unpack(around: &Around<'_>) -> Result<PathBuf, Failure> {
+    let dir = around.unpack.map(Path::to_owned).or_else(cache).ok_or(Failure::Usage {
         problem: "there is no folder for the embedded student: neither XDG_CACHE_HOME nor HOME is set",
         hint: "set one of them",
     })?;
-    unpack_into(&dir).map_err(FindError::Unpack)?;
+    unpack_into(&dir).map_err(EvalError::from)?;
     Ok(dir)
 }
 
@@ -195,13 +304,28 @@ fn cache() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::time::{Duration, SystemTime};
 
     use super::*;
+    use crate::observer::Silent;
 
-    fn look(given: &str, runs: &Path) -> Result<Found, FindError<Infallible>> {
-        find(given, &Around { runs, unpack: None, hub: &|name| Ok(PathBuf::from(name)) })
+    fn look(given: &str, runs: &Path) -> Result<Found, Failure> {
+        find(given, &Around { runs, unpack: None, observer: &Silent })
+    }
+
+    #[test]
+    fn one_adapter_is_the_most_that_a_model_has() {
+        let found = |adapter: Option<&str>| Found {
+            name: "m".to_owned(),
+            model: PathBuf::from("m"),
+            adapter: adapter.map(PathBuf::from),
+        };
+        let asked = Some(Path::new("b"));
+        assert_eq!(found(None).with_adapter(asked).unwrap().adapter.as_deref(), asked);
+        let own = found(Some("a")).with_adapter(None).unwrap();
+        assert_eq!(own.adapter.as_deref(), Some(Path::new("a")));
+        let twice = found(Some("a")).with_adapter(asked).unwrap_err().to_string();
+        assert!(twice.contains("`--adapter` cannot be used"), "{twice}");
     }
 
     fn write(path: &Path, text: &str) {
@@ -253,8 +377,7 @@ mod tests {
         }
         write(&adapter.join(SETTINGS_FILE), &settings("embedded"));
         let unpacked = dir.path().join("unpacked");
-        let hub = &|name: &str| Ok::<_, Infallible>(PathBuf::from(name));
-        let around = Around { runs: dir.path(), unpack: Some(&unpacked), hub };
+        let around = Around { runs: dir.path(), unpack: Some(&unpacked), observer: &Silent };
         let found = find(adapter.to_str().unwrap(), &around).unwrap();
         assert_eq!((found.model, found.adapter), (unpacked, Some(adapter.clone())));
         write(&adapter.join(SETTINGS_FILE), &settings(adapter.to_str().unwrap()));

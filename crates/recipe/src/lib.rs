@@ -1,17 +1,47 @@
-//! The parts of a quickstart: its settings, the embedded student, tasks, phases and report.
+//! Commands without their command line: from settings and files to a training, an evaluation, a quickstart.
 //!
-//! `whet quickstart` joins them and says what happens. Each phase leaves its output in the run's
-//! directory; [`phases`] says which are whole, so that a run that was stopped goes on, and [`report`] is
-//! what all of them came to. [`find`] says which model a name stands for. Nothing here prints or knows the command line.
+//! | module | what it does |
+//! |---|---|
+//! | [`quickstart`] | the whole pipeline; its [`preset`], [`student`], [`tasks`], [`phases`] and [`report`] |
+//! | [`training`] | SFT, and GRPO on sampled or recorded rollouts |
+//! | [`evaluation`] | a model, a server or given completions, measured |
+//! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
+//! | [`datasets`] | where data sets are read from |
+//! | [`generation`], [`export`], [`bench`] | a model on this machine |
+//! | [`find`], [`device`], [`environment`] | the model, device and environment that settings and names stand for |
+//!
+//! Everything is said through an [`observer`] and fails with a [`failure`]. Nothing here prints or knows the
+//! command line.
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
+pub mod datasets;
+pub mod device;
+pub mod dry_run;
+pub mod environment;
+pub mod evaluation;
+pub mod export;
+pub mod failure;
 pub mod find;
+pub mod generation;
+pub mod model_failure;
+pub mod observer;
 pub mod phases;
 pub mod preset;
+pub mod prompts;
+pub mod quickstart;
 pub mod report;
+mod sample_lines;
+pub mod scoring;
+mod scratch;
 pub mod student;
 pub mod tasks;
+pub mod teaching;
+pub mod text;
+pub mod training;
+mod untested;
+pub mod validation;
 
 /// The file of traces in a run.
 pub const TRACES: &str = "teacher_traces.jsonl";

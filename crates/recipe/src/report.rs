@@ -129,7 +129,8 @@ pub struct Stopped {
     v: u64,
     done: bool,
     run: String,
-    resume: String,
+    /// The command that resumes it.
+    pub resume: String,
 }
 
 impl Stopped {

@@ -13,9 +13,9 @@ pub const FRAME_MAX: usize = MAX_BYTES + 16;
 /// One message from a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// Its kind.
     pub kind: u8,
-    /// What it says.
+    /// Its payload.
     pub payload: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ pub enum ChannelError {
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
-    /// Where bytes are read to: made once, not for each read.
+    /// The read buffer: allocated once, not for each read.
     place: Vec<u8>,
     ready: bool,
 }
@@ -63,7 +63,7 @@ impl Inbox {
         result
     }
 
-    /// How many bytes wait.
+    /// The number of unread bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }

@@ -13,13 +13,13 @@ pub struct Job<'a> {
     pub program: &'a Program,
     /// Code of the task that the tests need, such as imports.
     pub setup: &'a str,
-    /// What it must do.
+    /// The tests.
     pub tests: &'a Tests,
-    /// What it may use.
+    /// The limits.
     pub limits: Limits,
 }
 
-/// What a program may use.
+/// The limits of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// CPU time of the whole program. Where each test is a run of its own: of each run, and four

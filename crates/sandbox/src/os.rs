@@ -42,7 +42,7 @@ pub(crate) fn memfd(name: &str, bytes: &[u8], inherit: Inherit) -> io::Result<Ow
     Ok(fd)
 }
 
-/// What a read-only mount still shows.
+/// The kinds of files that a read-only mount shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shows {
     /// Files and folders.
@@ -115,7 +115,7 @@ pub(crate) fn signal(process: BorrowedFd<'_>, signal: i32) {
         unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, 0, 0) };
 }
 
-/// How a child ended, and what CPU time it used.
+/// The exit of a child, and its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ended {
     /// The signal that ended it; `None` if it left by itself.

@@ -35,15 +35,15 @@ pub struct Start {
     pub minimum: Isolation,
     /// Do not try above this.
     pub ceiling: Isolation,
-    /// Where folders for programs are made, if they need any outside.
+    /// The parent of program folders, if programs need one outside the sandbox.
     pub scratch: PathBuf,
-    /// What Python's hashes of text start from.
+    /// The value of `PYTHONHASHSEED`.
     pub hash_seed: u32,
     /// Use no later version of Landlock than this.
     pub landlock: u32,
 }
 
-/// What the supervisor answers to that.
+/// The supervisor's reply to [`Start`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hello {
@@ -53,11 +53,11 @@ pub enum Hello {
     Refused(String),
 }
 
-/// What holds programs here.
+/// The isolation on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// How programs are held.
+    /// The isolation of programs.
     pub isolation: Isolation,
     /// Why not better, if there is a better.
     pub why_not_better: Option<String>,
@@ -93,17 +93,17 @@ pub struct JudgeRequest {
     pub memory: u64,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeResponse {
     /// The request's.
     pub id: u64,
-    /// What was seen, or why nothing could be.
+    /// The judgement, or why there is none.
     pub outcome: Outcome,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -18,7 +18,7 @@
 use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::tests::Compare;
 
-/// How outputs are compared.
+/// The comparison of outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StdioRule {
     /// Token by token; fractions within a millionth.

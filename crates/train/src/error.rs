@@ -16,7 +16,7 @@ use whetstone_model::{ExportError, OpenError};
 use whetstone_record::error::{FileError, JournalError, ReadError, RunError};
 use whetstone_rollout::collect::CollectError;
 
-const NO_ROOM: &str = "free some space, then go on with `--resume`";
+const NO_ROOM: &str = "free some space, then continue with `--resume`";
 
 /// A training could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +94,7 @@ pub enum TrainError {
     #[error("no trace makes a row to learn from")]
     NoRows,
     /// A run that is not one of the command's.
-    #[error("`{}` cannot be resumed: {problem}", path.display())]
+    #[error("cannot resume `{}`: {problem}", path.display())]
     OtherRun {
         /// The run, or a file of it.
         path: PathBuf,
@@ -113,7 +113,7 @@ pub enum TrainError {
         stage: String,
     },
     /// A checkpoint that cannot be read.
-    #[error("the checkpoint `{}` cannot be read", path.display())]
+    #[error("cannot read the checkpoint `{}`", path.display())]
     Damaged {
         /// The checkpoint.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum TrainError {
         source: Box<CheckpointError>,
     },
     /// A checkpoint whose adapter is another than the settings say.
-    #[error("the adapter of `{}` has `{key}` {found}, and the settings say {asked}", path.display())]
+    #[error("the adapter of `{}` has `{key}` = {found}, but the settings have {asked}", path.display())]
     OtherAdapter {
         /// The checkpoint.
         path: PathBuf,
@@ -134,7 +134,7 @@ pub enum TrainError {
         asked: String,
     },
     /// Sequences that make no batch.
-    #[error("step {step}: the sequences make no batch")]
+    #[error("step {step}: the sequences do not form a batch")]
     Batch {
         /// The step.
         step: u64,
@@ -171,7 +171,7 @@ pub enum TrainError {
     Collect(#[from] CollectError),
     /// Every reward was equal for too long.
     #[error(
-        "no group had rollouts that differ for {steps} steps: nothing can be learnt from such groups \
+        "no group had rollouts with different rewards for {steps} steps: there is nothing to learn from \
          (mean reward {mean:.3})"
     )]
     AllEqual {
@@ -182,7 +182,7 @@ pub enum TrainError {
     },
     /// The device is too small for what is asked.
     #[error(
-        "this takes about {needed_mib} MiB of the device, which has room for {room_mib}: \
+        "this needs about {needed_mib} MiB on the device, which has {room_mib} MiB free: \
          {largest_mib} MiB are {largest}"
     )]
     NoRoom {
@@ -269,7 +269,7 @@ impl TrainError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoTemplate => Some("take a model that was tuned for chats or instructions"),
+            Self::NoTemplate => Some("use a model that was tuned for chat or instructions"),
             Self::Context { .. } => Some("lower `training.max_length`"),
             Self::NoRoom { .. } => Some(
                 "lower `training.per_device_train_batch_size` (and raise \
@@ -286,36 +286,38 @@ impl TrainError {
                 Some("name other traces with `--traces`, or collect some: `whet teach`")
             }
             Self::OtherTokenizer { .. } => Some(
-                "name the model that sampled the file with `--set student.model_name=…`, or take `meta.turns` \
-                 out of its lines: their texts are tokenized anew then",
+                "name the model that sampled the file with `--set student.model_name=…`, or remove `meta.turns` \
+                 from its lines: their texts are then tokenized again",
             ),
             Self::NoRollouts(_) => Some("score the file first: `whet score`"),
-            Self::OtherTraining { .. } => Some("name another run, or go on with that command"),
-            Self::OtherAdapter { .. } => Some("set `[lora]` to what the adapter has"),
+            Self::OtherTraining { .. } => {
+                Some("name another run, or resume this one with that command")
+            }
+            Self::OtherAdapter { .. } => Some("set `[lora]` to the adapter's values"),
             Self::Damaged { .. } => Some(
-                "remove this directory: `--resume` then goes on from the checkpoint before it, or from \
+                "remove this directory: `--resume` then continues from the checkpoint before it, or from \
                  the beginning",
             ),
             Self::NotFinite { .. }
             | Self::Collect(CollectError::Generate(GenerateError::NotFinite { .. })) => Some(
-                "the run itself goes on to the same end, so begin another one from a checkpoint before \
-                 this step, with a lower learning rate: `--run NAME --from CHECKPOINT --set \
+                "resuming repeats the same step, so start a new run from a checkpoint before this step, \
+                 with a lower learning rate: `--run NAME --from CHECKPOINT --set \
                  training.learning_rate=…`",
             ),
             Self::AllEqual { .. } => Some(
-                "take tasks that the student solves now and then, more samples a prompt, or a higher \
-                 temperature; what was learnt so far is in the last checkpoint",
+                "use tasks that the student solves sometimes, more samples per prompt, or a higher \
+                 temperature; the last checkpoint holds the training so far",
             ),
             Self::NoneSolved { .. } => Some(
-                "take easier tasks or a stronger student, or teach it first with `whet train sft`; what \
-                 was learnt so far is in the last checkpoint",
+                "use easier tasks or a stronger student, or train it first with `whet train sft`; the last \
+                 checkpoint holds the training so far",
             ),
             Self::DeviceLost { .. } => Some(
-                "checkpoints are written by the host and are whole: `whet train --resume` goes on from \
-                 the last one",
+                "checkpoints are written by the host and are complete: `whet train --resume` continues \
+                 from the last one",
             ),
             Self::Gone(_) => {
-                Some("begin a new run, and leave its directory alone until it is done")
+                Some("start a new run, and do not change its directory while it is running")
             }
             Self::Export(err) if is_full(err) => Some(NO_ROOM),
             Self::Collect(err) => err.hint(),

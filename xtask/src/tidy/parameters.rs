@@ -19,13 +19,7 @@ struct Exception {
 
 /// Files that the rule does not hold for yet, or ever.
 const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        file: "crates/sandbox/src/plan/mod.rs",
-        reason: "an entry of a dictionary, as its iterator gives it",
-    },
     Exception { file: "crates/sandbox/tests/agreement/case.rs", reason: "a row of a test's table" },
-    Exception { file: "crates/infer/src/work/mod.rs", reason: "older than the rule" },
-    Exception { file: "crates/infer/src/work/start.rs", reason: "older than the rule" },
     Exception { file: "crates/infer/tests/smollm2.rs", reason: "older than the rule" },
 ];
 

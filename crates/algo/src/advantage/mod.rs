@@ -29,12 +29,12 @@ const RELATIVE_SLACK: f64 = 1e-9;
 /// Beyond these a square would overflow or vanish, so the group is scaled first.
 const COMFORTABLE: std::ops::Range<f64> = 1e-100..1e100;
 
-/// How a group's rewards become advantages, and when there are any.
+/// The advantages of a group, and the condition under which a group has any.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupRule {
     /// The formula.
     pub how: AdvantageBy,
-    /// How far rewards without tests must be apart for the group to be alive.
+    /// The minimum spread of rewards in a live group without tests.
     pub floor: f64,
 }
 

@@ -12,16 +12,16 @@
 use crate::AlgoError;
 use crate::error::{as_many, setting};
 
-/// How far advantages look ahead.
+/// The parameters of GAE.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gae {
-    /// What a reward is worth one token later, γ.
+    /// The discount per token, γ.
     pub discount: f64,
     /// From one step of the critic (0) to the whole return (1), λ.
     pub lambda: f64,
 }
 
-/// What comes after the last token.
+/// The state after the last token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RolloutEnd {
     /// Nothing: the rollout is over.
@@ -33,22 +33,22 @@ pub enum RolloutEnd {
 /// One rollout, token by token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rewarded<'a> {
-    /// Which tokens are trained.
+    /// The mask of trained tokens.
     pub trained: &'a [bool],
-    /// What each token was paid; most often all but the last are 0.
+    /// The reward of each token; usually all but the last are 0.
     pub rewards: &'a [f64],
-    /// What the critic expected from it on.
+    /// The critic's value of each token.
     pub values: &'a [f64],
-    /// What comes after.
+    /// The state after the last token.
     pub end: RolloutEnd,
 }
 
-/// What each token was worth; 0 where it is not trained.
+/// Advantage and return of each token; 0 where it is not trained.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GaeEstimate {
     /// More or less than the critic expected.
     pub advantages: Vec<f64>,
-    /// What the critic should have expected.
+    /// The return, the critic's target.
     pub returns: Vec<f64>,
 }
 

@@ -25,7 +25,7 @@ fn losses(clip: Clip, tokens: &[Token]) -> Vec<TokenLoss> {
     tokens.iter().map(loss).collect()
 }
 
-/// What one token adds.
+/// The loss of one token.
 pub fn term(clip: Clip, ratio: f64, logp: f64, advantage: f64) -> ClippedTerm {
     let dlogp = -ratio.clamp(clip.lowest(), clip.highest()) * advantage;
     let clipped = if ratio > clip.highest() {

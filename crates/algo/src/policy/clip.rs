@@ -18,7 +18,7 @@
 use crate::AlgoError;
 use crate::error::setting;
 
-/// How far a ratio may move.
+/// The clip range of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clip {
     low: f64,
@@ -27,7 +27,7 @@ pub struct Clip {
     dual: Option<f64>,
 }
 
-/// Which bound a ratio went past.
+/// The bound that a ratio exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Below `1 - low`.
@@ -36,7 +36,7 @@ pub enum Bound {
     High,
 }
 
-/// What one token adds to a loss, before any weight.
+/// The unweighted loss of one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClippedTerm {
     /// The loss.
@@ -59,7 +59,7 @@ impl Clip {
         Ok(Self { low, high, dual: None })
     }
 
-    /// The same with a second upper bound, for negative advantages.
+    /// Adds a second upper bound for negative advantages (dual clip).
     ///
     /// # Errors
     ///

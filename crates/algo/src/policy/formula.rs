@@ -10,7 +10,7 @@ use crate::kl::MAX_LOG_RATIO;
 /// A policy loss.
 #[derive(Clone, Copy)]
 pub(super) struct Formula {
-    /// What each trained token of a sequence adds, in their order.
+    /// The losses of the trained tokens of a sequence, in order.
     pub(super) losses: fn(Clip, &[Token]) -> Vec<TokenLoss>,
     /// Whether all tokens of a sequence must have the same advantage.
     pub(super) needs_one_advantage: bool,
@@ -28,7 +28,7 @@ pub(super) struct Token {
     pub(super) weight: f64,
 }
 
-/// What a trained token adds to the loss of the step, weight included.
+/// The weighted loss of a trained token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TokenLoss {
     pub(super) loss: f64,

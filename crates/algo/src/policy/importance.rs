@@ -18,7 +18,7 @@ use crate::error::setting;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cap(f64);
 
-/// What one token is multiplied by.
+/// The importance weight of one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Importance {
     /// The factor.

@@ -35,10 +35,10 @@ use self::statistics::TokenStatistics;
 use crate::sequence::TrainedTokens;
 use crate::{Advantages, AlgoError, Denominator, Objective, Sequence, Totals};
 
-/// Which loss rollouts have.
+/// The policy loss of rollouts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Surrogate {
-    /// Whose ratio is bounded, and what the bound does.
+    /// The probability ratio that is clipped, and the effect of clipping.
     pub ratio: RatioOf,
     /// Its bounds.
     pub clip: Clip,
@@ -51,7 +51,7 @@ pub struct Surrogate {
 pub struct PolicyLoss {
     /// The loss and its signal.
     pub objective: Objective,
-    /// What was seen on the way.
+    /// Statistics of the trained tokens.
     pub statistics: Statistics,
 }
 

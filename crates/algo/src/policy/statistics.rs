@@ -8,7 +8,7 @@ use super::clip::Bound;
 use super::importance::Importance;
 use crate::{Mean, number};
 
-/// What was seen of the trained tokens.
+/// Statistics of the trained tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
     /// Trained tokens.
@@ -31,7 +31,7 @@ pub struct Statistics {
     highest: f64,
 }
 
-/// What was seen of one token.
+/// Statistics of one token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenStatistics {
     pub(super) ratio: f64,

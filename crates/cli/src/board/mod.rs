@@ -62,7 +62,7 @@ struct Told<'a> {
 /// Serves until a signal ends it.
 pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
     let board = open(&args.dir)?;
-    let server = Server::listen(args.host, args.port).map_err(Failure::Listen)?;
+    let server = Server::listen(args.host, args.port)?;
     if !args.host.is_loopback() {
         printer
             .talk(format_args!("{}: {EVERYBODY}", printer.toned_talk("warning", Tone::Doubtful)));

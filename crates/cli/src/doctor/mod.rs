@@ -3,38 +3,14 @@
 //! A check examines one thing and returns PASS, WARN (works, but less well) or FAIL (cannot work),
 //! with its observation and a suggestion. All checks always run: a user wants the whole list.
 
-mod judge;
-mod student;
-mod teacher;
-
 use serde::Serialize;
-use whetstone_core::config::Config;
-use whetstone_doctor::{Finding, LabelledToken, Status, formats, kernel, machine, python};
+use whetstone_doctor::{CHECKS, Finding, LabelledToken, Status, kernel, student, teacher};
+use whetstone_recipe::text::counted;
 
 use crate::cli::{DoctorArgs, ProbeFeature};
 use crate::config_command::load;
 use crate::exit::Exit;
-use crate::failure::counted;
 use crate::printer::{Printer, Tone};
-
-/// The checks, in the order of the pipeline.
-const CHECKS: &[fn(&Config) -> Finding] = &[
-    formats::prompt,
-    formats::extraction,
-    formats::teacher_formats,
-    python::interpreter,
-    kernel::release,
-    kernel::namespaces,
-    kernel::landlock,
-    kernel::seccomp,
-    kernel::cgroups,
-    judge::isolation,
-    judge::self_test,
-    machine::disk,
-    machine::memory,
-    machine::cores,
-    machine::cuda,
-];
 
 /// Runs every check.
 pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -60,7 +36,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
         say(teacher::finding(&config))?;
     }
     if let Some(model) = &args.model {
-        student::checks(&config, model, printer, &mut say)?;
+        student::checks(&config, model, &printer, &mut say)?;
     }
     progress.finish_and_clear();
     summary(&findings, args.json, printer)

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use whetstone_core::config::DeviceChoice;
+use whetstone_config::Sources;
+use whetstone_core::config::{Config, DeviceChoice};
+use whetstone_recipe::evaluation::EvalRequest;
 
 use crate::cli::ConfigArgs;
 
@@ -145,6 +147,47 @@ pub struct CompareArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
+}
+
+impl MeasureArgs {
+    /// The evaluation to make.
+    pub(super) fn request(&self) -> EvalRequest {
+        EvalRequest {
+            tasks: self.tasks.clone(),
+            model: self.model.clone(),
+            adapter: self.adapter.clone(),
+            server: self.server.clone(),
+            samples: self.samples.clone(),
+            out: self.out.clone(),
+            max_tokens: self.max_tokens.map(|most| most as usize),
+            max_tasks: self.max_tasks.map(|most| most as usize),
+            skip_greedy: self.skip_greedy,
+            keep_tokens: self.keep_tokens,
+            fresh: self.fresh,
+            dry_run: self.dry_run,
+            eight_bit: self.eight_bit,
+            threads: self.threads.map(usize::from),
+            sources: self.sources(),
+        }
+    }
+
+    /// Settings as they were given, with flags over them.
+    fn sources(&self) -> Sources {
+        let mut sources = self.config.sources();
+        // The number of given samples is only known after they are read.
+        let most = self.k.iter().copied().max().unwrap_or(0);
+        let most = most.max(Config::default().eval.num_samples);
+        let samples = if self.samples.is_some() { Some(most) } else { self.num_samples };
+        let (temperature, device) = (self.temperature, self.device);
+        let flags = [
+            samples.map(|samples| format!("eval.num_samples={samples}")),
+            device.map(|device| format!("run.device={device}")),
+            temperature.map(|temperature| format!("eval.temperature={temperature:?}")),
+            (!self.k.is_empty()).then(|| format!("eval.k={:?}", self.k)),
+        ];
+        sources.set.extend(flags.into_iter().flatten());
+        sources
+    }
 }
 
 const AFTER_HELP: &str = "\

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use whetstone_eval::{Compared, Comparison, Flipped, Results};
+use whetstone_recipe::text::{estimate, plain, points};
 
 use super::args::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::figures::{estimate, judged, plain, points};
+use crate::figures::judged;
 use crate::printer::{Printer, Tone};
 
 /// Flipped tasks that are shown of each kind; `--json` has all.

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Duration;
 
-use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results, Times};
+use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
+use whetstone_recipe::text::{counted, estimate, many, percent, plain};
 
-use crate::failure::counted;
-use crate::figures::{estimate, percent, plain};
 use crate::printer::{Printer, Tone};
 
 const RULE: &str = "==================================================";
@@ -33,27 +31,8 @@ pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     text
 }
 
-/// Timings, with the time of loading.
-pub(super) fn times(loading: Duration, times: &Times) -> String {
-    let Times { prompts, sampling, judging, counting, samples, tokens } = times;
-    let seconds = |time: &Duration| format!("{:.1} s", time.as_secs_f64());
-    #[expect(clippy::cast_precision_loss, reason = "a rate in whole tokens")]
-    let rate = *tokens as f64 / sampling.as_secs_f64().max(1e-9);
-    let mut text = format!("time: loading {}", seconds(&loading));
-    if !prompts.is_zero() {
-        let _ = write!(text, ", prompts {}", seconds(prompts));
-    }
-    let _ = write!(text, ", sampling {} for {}", seconds(sampling), counted(*samples, "sample"));
-    if *tokens > 0 {
-        let _ = write!(text, " of {} ({rate:.0} a second)", counted(*tokens, "token"));
-    }
-    let _ = write!(text, ", judging after that {}", seconds(judging));
-    let _ = write!(text, ", counting {}", seconds(counting));
-    text
-}
-
 fn figures(text: &mut String, results: &Results) {
-    let samples = counted(usize::try_from(results.num_samples).unwrap_or(usize::MAX), "sample");
+    let samples = many(results.num_samples, "sample");
     let tasks = counted(results.tasks, "task");
     let _ = writeln!(text, "{RULE}\nPass@k Results:\n{RULE}");
     for (k, figure) in &results.pass_at_k {
@@ -208,26 +187,6 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
     #[test]
     fn the_summary_says_everything_in_order_and_nothing_speaks_to_the_terminal() {
         assert_eq!(text(&results(), Path::new("eval/a"), Printer::new(true)), WHOLE);
-    }
-
-    #[test]
-    fn the_time_is_told_by_phase() {
-        let of = Duration::from_millis;
-        let here = Times {
-            prompts: of(1500),
-            sampling: of(20_000),
-            judging: of(40),
-            counting: of(300),
-            samples: 1,
-            tokens: 5000,
-        };
-        let expected = "time: loading 2.0 s, prompts 1.5 s, sampling 20.0 s for 1 sample of 5000 tokens \
-                        (250 a second), judging after that 0.0 s, counting 0.3 s";
-        assert_eq!(times(of(2000), &here), expected);
-        let server = Times { prompts: Duration::ZERO, samples: 8, tokens: 0, ..here };
-        let expected = "time: loading 2.0 s, sampling 20.0 s for 8 samples, judging after that 0.0 s, \
-                        counting 0.3 s";
-        assert_eq!(times(of(2000), &server), expected);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use whetstone_core::config::DeviceChoice;
 use whetstone_infer::Rule;
+use whetstone_recipe::generation::GenerateRequest;
+use whetstone_recipe::prompts::Chat;
 
 /// `whet generate`.
 #[derive(Debug, Args)]
@@ -83,6 +85,31 @@ pub struct GenerateArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+impl GenerateArgs {
+    /// How the prompts are completed.
+    pub(super) fn request(&self) -> GenerateRequest {
+        GenerateRequest {
+            model: self.model.clone(),
+            adapter: self.adapter.clone(),
+            chat: self.chat.then(|| Chat {
+                model: self.model.clone(),
+                system: self.system.clone(),
+                enable_thinking: self.enable_thinking,
+            }),
+            max_tokens: self.max_tokens as usize,
+            rule: self.rule.into(),
+            samples: self.samples as usize,
+            seed: self.seed,
+            stop: self.stop.clone(),
+            eight_bit: self.eight_bit,
+            device: self.device,
+            threads: self.threads.map(usize::from),
+            context: self.context.map(|most| most as usize),
+            cache_bytes: (self.cache_mb as usize).saturating_mul(1 << 20),
+        }
+    }
 }
 
 /// Sampling options.

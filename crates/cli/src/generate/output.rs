@@ -8,9 +8,9 @@ use serde::Serialize;
 use whetstone_core::Completion;
 use whetstone_core::completion::Finish;
 use whetstone_infer::{SampledCompletion, Usage};
+use whetstone_recipe::prompts::Rendered;
+use whetstone_recipe::text::counted;
 
-use super::prompts::Rendered;
-use crate::failure::counted;
 use crate::printer::Printer;
 
 /// Completions arrive as they end, and leave in the order of prompts and samples.

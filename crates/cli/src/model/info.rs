@@ -5,11 +5,12 @@ use serde::Serialize;
 use whetstone_core::config::{LoraConfig, TrainingConfig};
 use whetstone_model::Config;
 use whetstone_model::describe::{self, Architecture, AskedMemory, FileInfo, Memory, Parameters};
+use whetstone_recipe::failure::Failure;
+use whetstone_recipe::find::{Around, find};
+use whetstone_recipe::model_failure::ModelFailure;
 
-use super::find::{self, Around};
-use super::{ModelFailure, open, table};
+use super::table;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Default length of a sequence in tokens.
@@ -70,8 +71,8 @@ pub(super) struct Info {
 /// Prints the description of a model.
 pub(super) fn run(args: &InfoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let settings = whetstone_core::config::Config::default();
-    let found = find::find(&args.model, &Around::of(&settings, printer))?;
-    let model = open(&found.model).map_err(Failure::Model)?;
+    let found = find(&args.model, &Around::of(&settings, &printer))?;
+    let model = found.open().map_err(Failure::Model)?;
     let memory = memory(args, &model.config).map_err(Failure::Model)?;
     let info = Info {
         v: 1,

@@ -1,17 +1,11 @@
-//! `whet model`: describes models, creates new ones, and opens them for other commands.
+//! `whet model`: describes models and creates new ones.
 
-mod failure;
-pub(crate) mod find;
 mod info;
 mod new;
 mod table;
 
-use std::path::Path;
-
 use clap::Subcommand;
-use whetstone_model::Pretrained;
 
-pub(crate) use self::failure::ModelFailure;
 use self::info::InfoArgs;
 pub(crate) use self::new::DtypeArg;
 use self::new::NewArgs;
@@ -41,12 +35,4 @@ pub(crate) fn run(command: &ModelCommand, printer: Printer) -> anyhow::Result<Ex
         ModelCommand::Info(args) => info::run(args, printer),
         ModelCommand::New(args) => new::run(args, printer),
     }
-}
-
-/// Opens a model on this machine.
-pub(crate) fn open(path: &Path) -> Result<Pretrained, ModelFailure> {
-    if !path.exists() {
-        return Err(ModelFailure::NotHere { path: path.to_owned() });
-    }
-    Ok(whetstone_model::open(path)?)
 }

@@ -4,12 +4,10 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use whetstone_core::config::DeviceChoice;
+use whetstone_recipe::quickstart::NAME;
+use whetstone_recipe::training::RunRequest;
 
 use crate::cli::ConfigArgs;
-use crate::train::RunArgs;
-
-/// The name of the run, unless another is given.
-pub(super) const NAME: &str = "quickstart";
 
 /// `whet quickstart`.
 #[derive(Debug, Args)]
@@ -51,27 +49,19 @@ pub struct QuickstartArgs {
 }
 
 impl QuickstartArgs {
-    /// The equivalent arguments of `whet train`.
-    pub(super) fn run_args(&self) -> RunArgs {
-        let mut config = self.config.clone();
-        config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
-        let Self { run, resume, dry_run, device, threads, json, .. } = self;
-        RunArgs {
-            run: run.clone(),
-            resume: *resume,
-            dry_run: *dry_run,
-            device: *device,
-            threads: *threads,
-            json: *json,
-            config,
+    /// The run, and how it begins.
+    pub(super) fn request(&self) -> RunRequest {
+        let mut sources = self.config.sources();
+        sources.set.extend(self.seed.map(|seed| format!("seed={seed}")));
+        RunRequest {
+            name: self.run.clone(),
+            resume: self.resume,
             from: None,
+            dry_run: self.dry_run,
+            device: self.device,
+            threads: self.threads.map(usize::from),
+            sources,
         }
-    }
-
-    /// The command that resumes this run.
-    pub(super) fn resume_command(&self) -> String {
-        let name = if self.run == NAME { String::new() } else { format!(" --run {}", self.run) };
-        format!("whet quickstart{name} --resume")
     }
 }
 

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use whetstone_eval::{EvalError, Measured, pass_at_k};
-use whetstone_recipe::number;
-use whetstone_recipe::phases::Trained;
 use whetstone_recipe::report::{Figures, Report, Side};
+use whetstone_recipe::text::{estimate, points};
 
-use crate::figures::{estimate, judged, points};
+use crate::figures::judged;
 use crate::printer::Printer;
 
 /// The whole summary.
@@ -20,32 +18,6 @@ pub(super) fn text(report: &Report, printer: Printer) -> String {
     files(&mut text, report);
     let _ = writeln!(text, "\nnext, the same training by its own command:\n  {}", report.next);
     text
-}
-
-/// Every pass@k of a measurement in one line.
-pub(super) fn figures(k: &[u32], found: &Measured) -> Result<String, EvalError> {
-    let of = |&k: &u32| {
-        let figure = pass_at_k(&found.tallies, u64::from(k))?;
-        Ok(format!("pass@{k} {}", estimate(&figure)))
-    };
-    let figures = k.iter().map(of).collect::<Result<Vec<_>, EvalError>>()?;
-    let rate = number(found.sampled_tokens) / found.seconds.max(1e-9);
-    Ok(format!("{}; {:.1} s, {rate:.0} tokens/s", figures.join(", "), found.seconds))
-}
-
-/// The results of training, in one line.
-pub(super) fn learnt(trained: &Trained) -> String {
-    let [first, last] = trained.pass_rate.map(|rate| 100.0 * rate);
-    let (steps, rollouts, seconds) = (trained.steps, trained.rollouts, trained.seconds);
-    format!(
-        "{steps} steps, {rollouts} rollouts in {seconds:.1} s; {first:.1} % of them passed in the \
-         first quarter, {last:.1} % in the last"
-    )
-}
-
-/// Bytes for people.
-pub(super) fn megabytes(bytes: usize) -> String {
-    format!("{:.1} MB", number(bytes as u64) / 1e6)
 }
 
 fn figures_table(text: &mut String, report: &Report, printer: Printer) {

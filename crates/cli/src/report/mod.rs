@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use whetstone_recipe::find::open_run;
+use whetstone_recipe::observer::Progress as _;
 use whetstone_record::error::FileError;
 use whetstone_record::report::{self, Contents, PageRequest};
-use whetstone_record::run_dir::{RunDir, RunView};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -49,9 +50,6 @@ The page holds hidden tests. Show it to people, not to a model that is to be mea
 
 const NO_TASKS: &str = "; name the tasks with `--tasks` to see statements and failing tests";
 
-/// The folder in which a name is looked for.
-const RUNS: &str = "runs";
-
 #[derive(Serialize)]
 struct Told {
     report: String,
@@ -65,7 +63,7 @@ struct Told {
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let view = open(&args.run)?;
+    let view = open_run(&args.run)?;
     let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
     let progress = Progress::new(printer, "completion");
     progress.reach(0, 0);
@@ -83,18 +81,6 @@ pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.note(summary(bytes, contents));
     }
     Ok(Exit::Done)
-}
-
-/// The run at a path, or the one of that name in `runs`.
-pub(crate) fn open(run: &Path) -> anyhow::Result<RunView> {
-    let is_name = run.components().count() == 1 && !run.is_dir();
-    let path = if is_name { Path::new(RUNS).join(run) } else { run.to_owned() };
-    // `.` and `runs/..` have a name too, which only the file system knows.
-    let path = if path.file_name().is_some() { path } else { fs::canonicalize(&path)? };
-    let root =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(RunDir::open_read_only(root, &name).map_err(Failure::Run)?)
 }
 
 fn size(path: &Path) -> Result<u64, Failure> {

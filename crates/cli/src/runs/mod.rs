@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use whetstone_core::metric::{self, Metric};
+use whetstone_recipe::find::open_run;
 use whetstone_record::error::ViewError;
 use whetstone_record::overview::{Overview, RunState, runs};
 use whetstone_record::scalars::{csv, tensorboard};
@@ -13,7 +14,6 @@ use whetstone_record::scalars::{csv, tensorboard};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report::open;
 
 /// `whet runs`, or `whet runs csv` and `whet runs tensorboard`.
 #[derive(Debug, Args)]
@@ -93,13 +93,13 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
     match &args.command {
         None => list(args, printer),
         Some(RunsCommand::Csv { run, out }) => {
-            let view = open(run)?;
+            let view = open_run(run)?;
             let out = out.clone().unwrap_or_else(|| view.dir().join("metrics.csv"));
             let steps = csv(&view, &out).map_err(Failure::View)?;
             wrote(&out, steps, printer)
         }
         Some(RunsCommand::Tensorboard { run, out }) => {
-            let view = open(run)?;
+            let view = open_run(run)?;
             let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
             let (out, steps) = tensorboard(&view, &folder).map_err(Failure::View)?;
             wrote(&out, steps, printer)

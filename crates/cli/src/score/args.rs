@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use whetstone_core::config::AdvantageBy;
+use whetstone_recipe::scoring::ScoreRequest;
 
 use crate::cli::ConfigArgs;
 
@@ -91,6 +92,24 @@ impl From<AdvantageArg> for AdvantageBy {
             AdvantageArg::Std => Self::StandardScore,
             AdvantageArg::Mean => Self::Mean,
             AdvantageArg::LeaveOneOut => Self::LeaveOneOut,
+        }
+    }
+}
+
+impl ScoreArgs {
+    /// The rollouts to score.
+    pub(super) fn request(&self) -> ScoreRequest {
+        ScoreRequest {
+            rollouts: self.rollouts.clone(),
+            tasks: self.prompts.clone(),
+            out: self.out.clone(),
+            report: self.report.clone(),
+            cache: self.cache.clone(),
+            advantage: self.advantage.into(),
+            strict: self.strict,
+            skip_runtime: self.skip_runtime,
+            fresh: self.fresh,
+            dry_run: self.dry_run,
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use whetstone_rollout::score::{BadLine, Report, rejected_path};
+use whetstone_recipe::text::many;
+use whetstone_rollout::score::{Report, rejected_path};
 
-use crate::failure::counted;
-use crate::figures::percent;
 use crate::printer::{Printer, Tone};
+use crate::summary::{self, Lines, NotRun, bad_lines, messages};
 
 /// Bad lines and error messages that are shown; the report has more.
 const SHOWN: usize = 5;
@@ -35,66 +35,52 @@ fn text(report: &Report, output: &Path, printer: Printer) -> String {
     text.join("\n") + "\n"
 }
 
-fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
+fn head(text: &mut Lines, report: &Report, output: &Path) {
     text.push(format!(
         "{} of {} scored into {}, in {:.1} s ({:.0} lines/s)",
         report.scored,
-        counted_lines(report.lines),
+        many(report.lines, "line"),
         output.display(),
         report.wall_seconds,
         report.lines_per_second
     ));
     if report.resumed > 0 {
-        let resumed = counted_lines(report.resumed);
+        let resumed = many(report.resumed, "line");
         text.push(format!("  {resumed} had been judged by an earlier run"));
     }
 }
 
-fn set_aside(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
+fn set_aside(text: &mut Lines, report: &Report, output: &Path, printer: Printer) {
     if report.rejected > 0 {
         let word = printer.toned("rejected", Tone::Doubtful);
-        let (count, file) = (counted_lines(report.rejected), rejected_path(output));
+        let (count, file) = (many(report.rejected, "line"), rejected_path(output));
         text.push(format!("  {word} {count}, kept in {}", file.display()));
-        bad_lines(text, &report.rejected_lines, report.rejected);
+        bad_lines(text, &report.rejected_lines, report.rejected, SHOWN);
     }
     if report.bad_tasks > 0 {
         let word = printer.toned("bad tasks", Tone::Doubtful);
-        text.push(format!("  {word} {} of the task file", counted_lines(report.bad_tasks)));
-        bad_lines(text, &report.bad_task_lines, report.bad_tasks);
+        text.push(format!("  {word} {} of the task file", many(report.bad_tasks, "line")));
+        bad_lines(text, &report.bad_task_lines, report.bad_tasks, SHOWN);
     }
     if report.failed > 0 {
         let word = printer.toned("not judged", Tone::Bad);
-        let count = counted_lines(report.failed);
+        let count = many(report.failed, "line");
         text.push(format!("  {word} {count}: no reward, left out of their groups"));
-        let mut errors: Vec<_> = report.errors.iter().collect();
-        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for (message, count) in errors.into_iter().take(SHOWN) {
-            text.push(format!("    {count} × {message}"));
-        }
+        messages(text, &report.errors, SHOWN);
     }
 }
 
-fn bad_lines(text: &mut Vec<String>, lines: &[BadLine], count: u64) {
-    for bad in lines.iter().take(SHOWN) {
-        text.push(format!("    line {}: {}", bad.line, bad.reason));
-    }
-    let more = count.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
-}
-
-fn untested(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn untested(text: &mut Lines, report: &Report, printer: Printer) {
     if report.untested > 0 {
         let word = printer.toned("no tests", Tone::Doubtful);
-        let count = counted_lines(report.untested);
+        let count = many(report.untested, "line");
         text.push(format!(
             "  {word} for {count}: nothing was run, and their rewards have static terms only"
         ));
     }
 }
 
-fn groups(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn groups(text: &mut Lines, report: &Report, printer: Printer) {
     let dead = report.dead_groups;
     let tone = if dead == 0 { Tone::Good } else { Tone::Doubtful };
     let dead = printer.toned(&format!("{dead} dead"), tone);
@@ -107,7 +93,7 @@ fn groups(text: &mut Vec<String>, report: &Report, printer: Printer) {
     }
 }
 
-fn rewards(text: &mut Vec<String>, report: &Report) {
+fn rewards(text: &mut Lines, report: &Report) {
     if report.rewards.is_empty() {
         return;
     }
@@ -128,23 +114,16 @@ fn rewards(text: &mut Vec<String>, report: &Report) {
     }
 }
 
-fn verdicts(text: &mut Vec<String>, report: &Report) {
-    text.push(format!("\n  {:<16} {:>8} {:>8}", "verdict", "lines", "part"));
-    let not_run = ("not run".to_owned(), report.not_run);
-    let mut verdicts: Vec<_> =
-        report.verdicts.iter().map(|(name, count)| (name.clone(), *count)).collect();
-    verdicts.extend((report.not_run > 0).then_some(not_run));
-    verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    for (name, count) in verdicts {
-        text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, report.scored)));
-    }
+fn verdicts(text: &mut Lines, report: &Report) {
+    let rest = NotRun { not_run: report.not_run, whole: report.scored };
+    summary::verdicts(text, "lines", &report.verdicts, rest);
     for (level, count) in &report.isolation {
         let level = format!("{:?}", level.0).to_lowercase();
         text.push(format!("  {count} judged with isolation `{level}`"));
     }
 }
 
-fn slowest(text: &mut Vec<String>, report: &Report) {
+fn slowest(text: &mut Lines, report: &Report) {
     if report.slowest.is_empty() {
         return;
     }
@@ -155,7 +134,7 @@ fn slowest(text: &mut Vec<String>, report: &Report) {
     }
 }
 
-fn cache(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn cache(text: &mut Lines, report: &Report, printer: Printer) {
     let Some(cache) = &report.cache else { return };
     let stats = &cache.stats;
     text.push(format!(
@@ -172,8 +151,4 @@ fn cache(text: &mut Vec<String>, report: &Report, printer: Printer) {
             "  {word}: {trouble}; {lost} verdicts were not stored, no score was lost"
         ));
     }
-}
-
-fn counted_lines(count: u64) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), "line")
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use whetstone_recipe::teaching::{TeachRequest, TeacherChoice};
 
 use crate::cli::ConfigArgs;
 
@@ -77,6 +78,28 @@ pub enum TeacherArg {
     Embedded,
     /// The task's reference solution, without thinking, one per task; no server.
     Reference,
+}
+
+impl TeachArgs {
+    /// The traces to collect.
+    pub(super) fn request(&self) -> TeachRequest {
+        TeachRequest {
+            tasks: self.tasks.clone(),
+            out: self.out.clone(),
+            teacher: match self.teacher {
+                TeacherArg::Remote => TeacherChoice::Remote,
+                TeacherArg::Embedded => TeacherChoice::Embedded,
+                TeacherArg::Reference => TeacherChoice::Reference,
+            },
+            max_tasks: self.max_tasks,
+            num_samples: self.num_samples,
+            only_missing: self.only_missing,
+            fresh: self.fresh,
+            no_judge: self.no_judge,
+            strict: self.strict,
+            dry_run: self.dry_run,
+        }
+    }
 }
 
 const AFTER_HELP: &str = "\

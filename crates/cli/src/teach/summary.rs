@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use whetstone_recipe::text::{many, percent};
 use whetstone_record::batch::path_beside;
 use whetstone_rollout::teach::Report;
 
-use crate::failure::counted;
-use crate::figures::percent;
 use crate::printer::{Printer, Tone};
+use crate::summary::{self, Lines, NotRun, bad_lines, messages};
 
 use super::args::{TeachArgs, TeacherArg};
 
@@ -27,7 +27,7 @@ fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -
             TeacherArg::Reference => "reference solution",
             TeacherArg::Embedded | TeacherArg::Remote => "trace of its own",
         };
-        text.push(format!("  {} without a {missing}", of(report.without_trace, "task")));
+        text.push(format!("  {} without a {missing}", many(report.without_trace, "task")));
     }
     bad_tasks(&mut text, report, printer);
     table(&mut text, report);
@@ -36,39 +36,33 @@ fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -
     text.join("\n") + "\n"
 }
 
-fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
+fn head(text: &mut Lines, report: &Report, output: &Path) {
     text.push(format!(
         "{} to {} in {}, in {:.1} s",
-        of(report.responses, "response"),
-        of(report.tasks, "task"),
+        many(report.responses, "response"),
+        many(report.tasks, "task"),
         output.display(),
         report.wall_seconds,
     ));
     if report.requests > 0 {
-        let (requests, rate) = (of(report.requests, "request"), report.requests_per_second);
+        let (requests, rate) = (many(report.requests, "request"), report.requests_per_second);
         text.push(format!("  {requests}, {rate:.1} a second"));
     }
     if report.resumed > 0 {
-        text.push(format!("  {} had been stored before", of(report.resumed, "response")));
+        text.push(format!("  {} had been stored before", many(report.resumed, "response")));
     }
 }
 
-fn bad_tasks(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn bad_tasks(text: &mut Lines, report: &Report, printer: Printer) {
     if report.bad_tasks == 0 {
         return;
     }
     let word = printer.toned("bad tasks", Tone::Doubtful);
-    text.push(format!("  {word} {} of the task file", of(report.bad_tasks, "line")));
-    for bad in report.bad_task_lines.iter().take(SHOWN) {
-        text.push(format!("    line {}: {}", bad.line, bad.reason));
-    }
-    let more = report.bad_tasks.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
+    text.push(format!("  {word} {} of the task file", many(report.bad_tasks, "line")));
+    bad_lines(text, &report.bad_task_lines, report.bad_tasks, SHOWN);
 }
 
-fn table(text: &mut Vec<String>, report: &Report) {
+fn table(text: &mut Lines, report: &Report) {
     text.push(format!("\n  {:<16} {:>8}", "responses", report.responses));
     let mut row = |name: &str, count: u64, whole: u64| {
         text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, whole)));
@@ -96,25 +90,17 @@ fn table(text: &mut Vec<String>, report: &Report) {
     }
 }
 
-fn verdicts(text: &mut Vec<String>, report: &Report) {
-    let not_run = ("not run".to_owned(), report.not_run);
-    let mut verdicts: Vec<_> =
-        report.verdicts.iter().map(|(name, count)| (name.clone(), *count)).collect();
-    verdicts.extend((report.not_run > 0).then_some(not_run));
-    if verdicts.is_empty() {
-        return;
-    }
-    text.push(format!("\n  {:<16} {:>8} {:>8}", "verdict", "samples", "part"));
-    verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    for (name, count) in verdicts {
-        text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, report.responses)));
+fn verdicts(text: &mut Lines, report: &Report) {
+    if !report.verdicts.is_empty() || report.not_run > 0 {
+        let rest = NotRun { not_run: report.not_run, whole: report.responses };
+        summary::verdicts(text, "samples", &report.verdicts, rest);
     }
 }
 
-fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
+fn missing(text: &mut Lines, report: &Report, output: &Path, printer: Printer) {
     if report.failed > 0 {
         let word = printer.toned("not answered", Tone::Bad);
-        text.push(format!("\n  {word} {}", of(report.failed, "sample")));
+        text.push(format!("\n  {word} {}", many(report.failed, "sample")));
         let mut failures: Vec<_> = report.failures.iter().collect();
         failures.sort_by_key(|(_, count)| std::cmp::Reverse(count.samples));
         for (reason, count) in failures.into_iter().take(SHOWN) {
@@ -123,16 +109,12 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
     }
     if report.unjudged > 0 {
         let word = printer.toned("not judged", Tone::Bad);
-        text.push(format!("\n  {word} {}", of(report.unjudged, "sample")));
-        let mut errors: Vec<_> = report.errors.iter().collect();
-        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for (message, count) in errors.into_iter().take(SHOWN) {
-            text.push(format!("    {count} × {message}"));
-        }
+        text.push(format!("\n  {word} {}", many(report.unjudged, "sample")));
+        messages(text, &report.errors, SHOWN);
     }
     if report.broken_tests > 0 {
         let word = printer.toned("cannot be judged", Tone::Bad);
-        let samples = of(report.broken_tests, "sample");
+        let samples = many(report.broken_tests, "sample");
         text.push(format!("\n  {word} {samples}: their tasks' tests are broken"));
         for (task, problem) in report.broken_tasks.iter().take(SHOWN) {
             text.push(format!("    {task}: {problem}"));
@@ -143,10 +125,6 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
         let journal = path_beside(output);
         text.push(format!("  the same command tries them again, with {}", journal.display()));
     }
-}
-
-fn of(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use whetstone_core::config::DeviceChoice;
+use whetstone_recipe::training::RunRequest;
+use whetstone_train::inputs::Files;
 
 use crate::cli::ConfigArgs;
 
@@ -95,6 +97,21 @@ pub struct RunArgs {
     pub config: ConfigArgs,
 }
 
+impl RunArgs {
+    /// The run, and how it begins.
+    pub(crate) fn request(&self) -> RunRequest {
+        RunRequest {
+            name: self.run.clone(),
+            resume: self.resume,
+            from: self.from.clone(),
+            dry_run: self.dry_run,
+            device: self.device,
+            threads: self.threads.map(usize::from),
+            sources: self.config.sources(),
+        }
+    }
+}
+
 /// `whet train grpo`.
 #[derive(Debug, Args)]
 pub struct GrpoArgs {
@@ -129,6 +146,18 @@ pub struct GrpoArgs {
     /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+impl GrpoArgs {
+    /// The files that are given.
+    pub(super) fn files(&self) -> Files {
+        Files {
+            tasks: self.tasks.clone(),
+            held_out: self.held_out.clone(),
+            traces: self.traces.clone(),
+            rollouts: self.rollouts.clone(),
+        }
+    }
 }
 
 /// `whet train sft`.

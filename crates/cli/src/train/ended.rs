@@ -1,9 +1,8 @@
 //! The final message of a training.
 
-use std::path::Path;
-
 use serde::Serialize;
-use whetstone_core::config::{Config, RunConfig};
+use whetstone_core::config::RunConfig;
+use whetstone_recipe::training::End;
 use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::Ended;
 
@@ -20,24 +19,11 @@ struct Report<'a> {
     arithmetic: &'a str,
 }
 
-/// A training that came to an end.
-pub(super) struct End<'a> {
-    /// The name of the command, e.g. `grpo`.
-    pub(super) stage: &'static str,
-    pub(super) config: &'a Config,
-    /// The run's directory.
-    pub(super) dir: &'a Path,
-    pub(super) ended: Ended,
-    /// Steps that were planned.
-    pub(super) steps: u64,
-    pub(super) arithmetic: &'a str,
-}
-
 /// Prints the path of the model, or how to resume.
-pub(super) fn say(args: &RunArgs, end: &End<'_>, printer: Printer) -> anyhow::Result<Exit> {
-    let End { dir, ended, steps, arithmetic, .. } = *end;
-    let (steps, done) = match ended {
-        Ended::Done => (steps, true),
+pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result<Exit> {
+    let End { dir, arithmetic, .. } = end;
+    let (steps, done) = match end.ended {
+        Ended::Done => (end.steps, true),
         Ended::Stopped(at) => (at, false),
     };
     let model = dir.join("outputs").join(FINAL_MODEL);
@@ -55,11 +41,11 @@ pub(super) fn say(args: &RunArgs, end: &End<'_>, printer: Printer) -> anyhow::Re
 }
 
 /// The complete command that resumes a run, quoted for a shell.
-fn command(args: &RunArgs, end: &End<'_>) -> String {
+fn command(args: &RunArgs, end: &End) -> String {
     let mut words = vec!["whet".into(), "train".into(), end.stage.into(), "--run".into()];
     words.extend([quoted(&args.run), "--resume".to_owned()]);
-    if end.config.run.dir != RunConfig::default().dir {
-        words.extend(["--set".to_owned(), quoted(&format!("run.dir={}", end.config.run.dir))]);
+    if end.runs != RunConfig::default().dir {
+        words.extend(["--set".to_owned(), quoted(&format!("run.dir={}", end.runs))]);
     }
     words.extend(args.device.map(|device| format!("--device {device}")));
     words.extend(args.threads.map(|threads| format!("--threads {threads}")));
@@ -94,17 +80,20 @@ mod tests {
             json: false,
             config: ConfigArgs { files: Vec::new(), set: Vec::new() },
         };
-        let mut config = Config::default();
-        let (dir, ended) = (Path::new("runs/grpo 1"), Ended::Stopped(3));
-        let said = |config: &Config| {
-            let end = End { stage: "grpo", config, dir, ended, steps: 9, arithmetic: "" };
-            command(&args, &end)
+        let mut end = End {
+            stage: "grpo",
+            runs: "runs".to_owned(),
+            dir: "runs/grpo 1".into(),
+            ended: Ended::Stopped(3),
+            steps: 9,
+            arithmetic: String::new(),
         };
-        assert_eq!(said(&config), "whet train grpo --run 'grpo 1' --resume --threads 2");
-        config.run.dir = "my runs".to_owned();
+        let expected = "whet train grpo --run 'grpo 1' --resume --threads 2";
+        assert_eq!(command(&args, &end), expected);
+        end.runs = "my runs".to_owned();
         let expected =
             "whet train grpo --run 'grpo 1' --resume --set 'run.dir=my runs' --threads 2";
-        assert_eq!(said(&config), expected);
+        assert_eq!(command(&args, &end), expected);
     }
 
     #[test]

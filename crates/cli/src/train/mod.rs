@@ -1,26 +1,31 @@
 //! `whet train …`: a student, its training data, and a run that records everything.
 
 mod args;
-pub(crate) mod begin;
-pub(crate) mod dry_run;
 mod ended;
-pub(crate) mod grpo;
-mod inputs;
-mod left_out;
-mod recorded;
-pub(crate) mod sft;
 pub(crate) mod stop;
 pub(crate) mod view;
 
-pub(crate) use self::args::RunArgs;
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::training::{grpo, sft};
+
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 
 /// Trains.
 pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Exit> {
-    match command {
-        TrainCommand::Sft(args) => sft::run(args, printer),
-        TrainCommand::Grpo(args) => grpo::run(args, printer),
+    let stop = stop::on_signal(printer);
+    let (args, outcome) = match command {
+        TrainCommand::Sft(args) => {
+            (&args.run, sft::run(&args.run.request(), args.traces.clone(), &stop, &printer)?)
+        }
+        TrainCommand::Grpo(args) => {
+            (&args.run, grpo::run(&args.run.request(), args.files(), &stop, &printer)?)
+        }
+    };
+    match outcome {
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
+        Outcome::Done(end) => ended::say(args, &end, printer),
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use whetstone_recipe::observer::{Progress as _, Shown, TrainingView};
+use whetstone_recipe::text::{counted, plain};
 use whetstone_record::event::Suspect;
 use whetstone_train::alarms::Alarm;
 use whetstone_train::watch::{Part, Phase, StepReport};
 
-use crate::failure::counted;
-use crate::figures::plain;
 use crate::printer::{Printer, Tone};
 use crate::progress::Progress;
 
@@ -16,29 +16,25 @@ use crate::progress::Progress;
 pub(crate) struct View {
     printer: Printer,
     progress: Progress,
-    shown: &'static [(&'static str, &'static str)],
+    shown: Shown,
     alarms: AtomicUsize,
 }
 
 impl View {
     /// `shown` are the metrics on the line, with their labels.
-    pub(crate) fn new(
-        printer: Printer,
-        steps: u64,
-        shown: &'static [(&'static str, &'static str)],
-    ) -> Self {
+    pub(crate) fn new(printer: Printer, steps: u64, shown: Shown) -> Self {
         let progress = Progress::new(printer, "step");
         progress.reach(0, steps);
         Self { printer, progress, shown, alarms: AtomicUsize::default() }
     }
+}
 
-    /// Sets the phase.
-    pub(crate) fn phase(&self, phase: Phase, part: Part) {
+impl TrainingView for View {
+    fn phase(&self, phase: Phase, part: Part) {
         self.progress.phase(phase.name(), part.done, part.all);
     }
 
-    /// A step is done.
-    pub(crate) fn step(&self, report: &StepReport) {
+    fn step(&self, report: &StepReport) {
         let words = line(&report.values, self.shown);
         let StepReport { step, steps, took, again, .. } = report;
         if self.progress.step(*step, *steps, *took, words.clone()) {
@@ -50,17 +46,15 @@ impl View {
         }
     }
 
-    /// Something that is worth a look, and no alarm.
-    pub(crate) fn warning(&self, sentence: &str) {
-        self.progress.suspend(|| self.printer.warning(sentence));
+    fn warning(&self, sentence: &str) {
+        self.progress.suspend(&mut || self.printer.warning(sentence));
     }
 
-    /// An alarm rings.
-    pub(crate) fn alarm(&self, alarm: &Alarm) {
+    fn alarm(&self, alarm: &Alarm) {
         let word = self.printer.toned_talk("alarm", Tone::Bad);
         let (Alarm { step, message, suspects, .. }, printer) = (alarm, self.printer);
         self.alarms.fetch_add(1, Ordering::Relaxed);
-        self.progress.suspend(|| {
+        self.progress.suspend(&mut || {
             printer.talk(format_args!("{word} at step {step}: {message}"));
             for Suspect { prompt_id, group_id } in suspects {
                 printer.talk(format_args!("    {}, sample {group_id}", plain(prompt_id, 100)));
@@ -68,8 +62,7 @@ impl View {
         });
     }
 
-    /// Takes the line away, and says whether anything is to be looked at.
-    pub(crate) fn finish(&self) {
+    fn finish(&self) {
         self.progress.finish();
         let alarms = self.alarms.load(Ordering::Relaxed);
         if alarms > 0 {

@@ -88,7 +88,7 @@ fn what_cannot_begin_says_why_and_leaves_no_run_behind() {
     }
     fs::remove_file(dir.path().join("student/chat_template.jinja")).unwrap();
     let ran = run(dir.path(), &[]);
-    check(&ran, 2, &["the student has no chat template", "hint: take a model that was tuned"]);
+    check(&ran, 2, &["the student has no chat template", "hint: use a model that was tuned"]);
     assert!(!dir.path().join("runs/run").exists());
 }
 
@@ -104,7 +104,7 @@ fn tasks_that_nobody_solves_end_the_run_which_can_go_on() {
     check(
         &ran,
         1,
-        &["error: no ", " 3 steps", "hint: take", "what was learnt so far is in the last"],
+        &["error: no ", " 3 steps", "hint: use", "the last checkpoint holds the training so far"],
     );
     assert_eq!(last_event(dir.path(), "run")["outcome"], "failed");
     assert_eq!(steps(dir.path(), "run"), [1, 2, 3]);
@@ -137,7 +137,7 @@ fn numbers_that_are_none_stop_the_run_and_another_begins_from_its_checkpoint() {
     let said = [
         "error: step 2: the gradient of `",
         "is not finite; no checkpoint is touched, and the batch is in `runs/run/logs/batch-of-step-2.json`",
-        "hint: the run itself goes on to the same end, so begin another one from a checkpoint",
+        "hint: resuming repeats the same step, so start a new run from a checkpoint",
     ];
     check(&ran, 1, &said);
     assert!(dir.path().join("runs/run/logs/batch-of-step-2.json").is_file());
@@ -174,11 +174,7 @@ fn the_largest_learning_rate_ends_in_a_record() {
         0 => assert_eq!(outcome, "completed"),
         1 => {
             assert_eq!(outcome, "failed");
-            assert!(
-                ran.err.contains("hint: the run itself goes on to the same end"),
-                "{}",
-                ran.err
-            );
+            assert!(ran.err.contains("hint: resuming repeats the same step"), "{}", ran.err);
         }
         _ => panic!("{}", ran.err),
     }
@@ -238,7 +234,7 @@ fn a_directory_that_is_taken_away_ends_the_run() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{err}");
     assert!(err.contains("`runs/run` was removed while it was being written"), "{err}");
-    assert!(err.contains("hint: begin a new run"), "{err}");
+    assert!(err.contains("hint: start a new run"), "{err}");
     assert!(!dir.path().join("runs/run").exists());
 }
 
@@ -265,8 +261,8 @@ fn a_run_is_gone_on_with_as_it_was_begun_or_not_at_all() {
     let bytes = fs::read(&adapter).unwrap();
     fs::write(&adapter, &bytes[..bytes.len() / 2]).unwrap();
     let said = [
-        "error: the checkpoint `runs/run/outputs/checkpoint-4` cannot be read: ",
-        "hint: remove this directory: `--resume` then goes on from the checkpoint before it",
+        "error: cannot read the checkpoint `runs/run/outputs/checkpoint-4`: ",
+        "hint: remove this directory: `--resume` then continues from the checkpoint before it",
     ];
     check(&run(dir.path(), &["--resume"]), 3, &said);
     fs::remove_dir_all(outputs.join("checkpoint-4")).unwrap();

@@ -109,30 +109,47 @@ impl Config {
     /// All conflicts between keys; empty if the settings can run.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
+        problems.extend(self.no_signal());
+        problems.extend(self.bad_api_url());
+        problems.extend(self.bad_device());
+        problems.extend(self.eval_problems());
+        problems.extend(self.adapter_problems());
+        problems.extend(preset::contradictions(&self.grpo));
+        problems.extend(self.grpo.problems());
+        problems
+    }
+
+    fn no_signal(&self) -> Option<Problem> {
         let weights = self.dual_source;
-        if weights.grpo_weight + weights.teacher_sft_weight + weights.self_sft_weight <= 0.0 {
-            problems.push(Problem {
-                key: "dual_source",
-                message: "all three weights are 0: there is nothing to learn from".to_owned(),
-                hint: "give at least one of them a weight above 0",
-            });
-        }
-        if !self.teacher.api_url.starts_with("http://")
-            && !self.teacher.api_url.starts_with("https://")
-        {
-            problems.push(Problem {
-                key: "teacher.api_url",
-                message: format!("`{}` is not an http address", self.teacher.api_url),
-                hint: "write the whole address, e.g. `http://localhost:8129/v1/chat/completions`",
-            });
-        }
-        if let Err(message) = self.run.device() {
-            problems.push(Problem {
-                key: "run.device",
-                message: format!("`{}` is no device: {message}", self.run.device),
-                hint: "write `cpu`, or `cuda:0` for the first GPU; `whet doctor` says what there is",
-            });
-        }
+        let sum = weights.grpo_weight + weights.teacher_sft_weight + weights.self_sft_weight;
+        (sum <= 0.0).then(|| Problem {
+            key: "dual_source",
+            message: "all three weights are 0: there is nothing to learn from".to_owned(),
+            hint: "give at least one of them a weight above 0",
+        })
+    }
+
+    fn bad_api_url(&self) -> Option<Problem> {
+        let url = &self.teacher.api_url;
+        let is_http = url.starts_with("http://") || url.starts_with("https://");
+        (!is_http).then(|| Problem {
+            key: "teacher.api_url",
+            message: format!("`{url}` is not an http address"),
+            hint: "write the whole address, e.g. `http://localhost:8129/v1/chat/completions`",
+        })
+    }
+
+    fn bad_device(&self) -> Option<Problem> {
+        let message = self.run.device().err()?;
+        Some(Problem {
+            key: "run.device",
+            message: format!("`{}` is no device: {message}", self.run.device),
+            hint: "write `cpu`, or `cuda:0` for the first GPU; `whet doctor` says what there is",
+        })
+    }
+
+    fn eval_problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
         if has_repeats(&self.eval.k) {
             problems.push(Problem {
                 key: "eval.k",
@@ -148,6 +165,11 @@ impl Config {
                 hint: "raise `eval.num_samples`, or list smaller values of k",
             });
         }
+        problems
+    }
+
+    fn adapter_problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
         if has_repeats(&self.lora.target_modules) {
             problems.push(Problem {
                 key: "lora.target_modules",
@@ -164,12 +186,10 @@ impl Config {
                 hint: "leave it out, or set `training.train = \"lora\"`",
             });
         }
-        problems.extend(preset::contradictions(&self.grpo));
-        problems.extend(self.grpo.problems());
         problems
     }
 
-    /// How far apart the rewards of a group without tests must be for it to be alive.
+    /// The minimum spread of rewards in a live group without tests.
     pub fn alive_floor(&self) -> f64 {
         self.grpo.alive_spread * self.reward.range()
     }

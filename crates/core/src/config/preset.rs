@@ -34,7 +34,7 @@ pub struct Preset {
     dynamic_sampling_rounds: u32,
 }
 
-/// What the others differ from: GRPO's paper.
+/// The values of GRPO's paper, which the other presets are based on.
 const GRPO: Preset = Preset {
     ratio: RatioOf::Token,
     advantage: AdvantageBy::StandardScore,

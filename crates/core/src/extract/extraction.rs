@@ -12,7 +12,7 @@ use crate::program::Program;
 /// A model's answer and what is known of how it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<'a> {
-    /// What the model said.
+    /// The text of the completion.
     pub text: &'a str,
     /// Thinking that the server sent in a field of its own.
     pub reasoning: Option<&'a str>,
@@ -20,7 +20,7 @@ pub struct Reply<'a> {
     pub opened: bool,
 }
 
-/// What a reply holds.
+/// The parts of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extraction<'a> {
     /// The thinking, without its tags; empty for an empty pair of tags.
@@ -39,11 +39,11 @@ pub struct Code<'a> {
     /// Its source: line ends are `\n`, the fence's indentation is taken off, all else is as
     /// written.
     pub source: Cow<'a, str>,
-    /// How it was found.
+    /// The rule that found it.
     pub origin: Origin,
 }
 
-/// How a program was found, best first.
+/// The rule that found a program, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The last closed block in the wanted language after the thinking.

@@ -17,7 +17,7 @@ pub(crate) struct Fence<'a> {
     info: &'a str,
 }
 
-/// What a fence inside a block does.
+/// The effect of a fence inside a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inside {
     /// Nothing: it is part of the content.
@@ -72,7 +72,7 @@ impl Fence<'_> {
         is_in(self.info, language)
     }
 
-    /// What `other`, a fence inside the block that this one opened, does.
+    /// The effect of `other`, a fence inside the block that this one opened.
     pub(crate) fn meets(&self, other: &Fence<'_>) -> Inside {
         if other.mark != self.mark || other.length < self.length || other.indent > self.indent + 3 {
             Inside::Content

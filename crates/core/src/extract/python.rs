@@ -47,7 +47,7 @@ pub(super) fn is_program(text: &str) -> bool {
     fits && !depth.expects_block && lines.iter().any(|line| acts(&line.tokens))
 }
 
-/// How deep the lines so far are indented.
+/// The indentation levels of the lines so far.
 #[derive(Default)]
 struct Depth {
     levels: Vec<usize>,

@@ -20,7 +20,7 @@ pub(super) struct Token<'a> {
     pub(super) outside: bool,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A name or a keyword.

@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 32;
 /// Rounds of thinking that are told apart; later ones are joined, with what stands between them.
 const MAX_SECTIONS: usize = 64;
 
-/// What a reply is made of.
+/// The parts of a reply.
 #[derive(Debug, Default)]
 pub(crate) struct Scan<'a> {
     /// Thinking, in order.
@@ -65,13 +65,13 @@ pub(crate) struct OpenBlock<'a> {
 }
 
 impl OpenBlock<'_> {
-    /// What stands in it so far.
+    /// Its content so far.
     pub(crate) fn content<'a>(&self, text: &'a str) -> &'a str {
         &text[self.content.min(text.len())..]
     }
 }
 
-/// What to look for.
+/// The options of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanOptions {
     pub(crate) tags: &'static [Tag],
@@ -88,7 +88,7 @@ pub(crate) fn scan(text: &str, wanted: ScanOptions) -> Scan<'_> {
     scanner.out
 }
 
-/// Where thinking starts that was opened already, by a model that may open it once more.
+/// The start of thinking that the prompt opened; the model may open it a second time.
 fn skip_repeated_open(text: &str, tag: Tag) -> usize {
     let start = text.len() - text.trim_start().len();
     if text[start..].starts_with(tag.open) { start + tag.open.len() } else { 0 }
@@ -106,7 +106,7 @@ struct Scanner<'a> {
     line: Option<LineEnd>,
 }
 
-/// Where a line ends.
+/// The end of a line.
 #[derive(Clone, Copy)]
 struct LineEnd {
     /// Before the blanks at its end.

@@ -24,9 +24,9 @@ pub(crate) const PLAN: Tag = Tag { open: "[PLAN]", close: "[/PLAN]" };
 pub(crate) struct TagMatch {
     pub(crate) tag: Tag,
     pub(crate) opens: bool,
-    /// Where it starts.
+    /// Offset of its first byte.
     pub(crate) at: usize,
-    /// Where it ends.
+    /// Offset behind its last byte.
     pub(crate) end: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn next_tag(text: &str, from: usize, to: usize, tags: &[Tag]) -> Opti
         .find_map(|at| tags.iter().find_map(|&tag| tag_at(text, at, to, tag)))
 }
 
-/// Where the thinking that starts at `from` is closed.
+/// The closing tag of the thinking that starts at `from`.
 pub(crate) fn next_close(text: &str, from: usize, tag: Tag) -> Option<TagMatch> {
     let first = tag.close.as_bytes()[0];
     memchr::memchr_iter(first, &text.as_bytes()[from..])

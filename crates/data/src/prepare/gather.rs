@@ -121,7 +121,7 @@ impl Gathered {
         self.count(&source).rows += 1;
         let row = self.count(&source).rows;
         let entry =
-            PreparedTask { part: Some(part), ..entry(task, task.to_line(), source, rank, known) };
+            PreparedTask { part: Some(part), ..known.entry(task, task.to_line(), source, rank) };
         self.add(entry, Path::new("embedded"), row);
     }
 
@@ -133,7 +133,7 @@ impl Gathered {
                 self.count(&source).rows += 1;
                 let rank = Rank::DataSet(found.kind.unwrap_or(DataSet::Tasks));
                 let part = split.part(found.kind, &task.id);
-                let entry = PreparedTask { part, ..entry(&task, line, source, rank, known) };
+                let entry = PreparedTask { part, ..known.entry(&task, line, source, rank) };
                 self.add(entry, found.file, found.row);
             }
             What::Bad(reason) => {
@@ -171,20 +171,16 @@ impl Gathered {
     }
 }
 
-fn entry(
-    task: &Task,
-    line: String,
-    source: String,
-    rank: Rank,
-    known: &Benchmarks,
-) -> PreparedTask {
-    PreparedTask {
-        id: task.id.clone(),
-        source,
-        rank,
-        part: None,
-        line,
-        compared: Compared::of(task),
-        recognised: known.words.find(&task.statement),
+impl Benchmarks {
+    fn entry(&self, task: &Task, line: String, source: String, rank: Rank) -> PreparedTask {
+        PreparedTask {
+            id: task.id.clone(),
+            source,
+            rank,
+            part: None,
+            line,
+            compared: Compared::of(task),
+            recognised: self.words.find(&task.statement),
+        }
     }
 }

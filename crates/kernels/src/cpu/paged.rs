@@ -199,7 +199,7 @@ fn add_values<'a>(
 struct PageValues<'a> {
     scores: &'a [f32],
     values: &'a [f32],
-    /// What is read next.
+    /// The next rows to read.
     next: *const f32,
 }
 

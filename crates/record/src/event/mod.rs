@@ -81,7 +81,7 @@ pub enum Event {
         step: u64,
         /// A stable name to search and count by, e.g. `entropy_collapse`.
         code: String,
-        /// What was observed, and where to look.
+        /// The observation, and where to look.
         message: String,
         /// Completions of the step to look at; there may be none.
         suspects: Vec<Suspect>,

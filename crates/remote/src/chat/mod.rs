@@ -24,6 +24,7 @@ mod error;
 mod probe;
 mod request;
 pub(crate) mod response;
+mod server;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub use error::{ChatError, Failure, FailureKind};
 pub use probe::{Probe, ReasoningPlace};
 pub use request::{Request, TemplateArguments};
 pub use response::{Response, Usage};
+pub use server::Server;
 pub use settings::Settings;
 
 use std::env::{self, VarError};

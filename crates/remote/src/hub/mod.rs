@@ -14,6 +14,7 @@ mod cache;
 pub(crate) mod digest;
 mod download;
 mod error;
+mod fetch;
 pub(crate) mod repo;
 mod settings;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub(crate) mod wire;
 use std::path::PathBuf;
 
 pub use error::HubError;
+pub use fetch::{DownloadEvent, OnDownload, fetch_all, fetch_model, is_name};
 pub use repo::{Repo, RepoKind};
 pub use settings::HubSettings;
 

@@ -8,7 +8,7 @@ use crate::jail::order::{CHILD_FILTER_MAX, FILTER_MAX, Instruction};
 pub struct Compiled {
     /// The instructions.
     pub instructions: Vec<Instruction>,
-    /// Which of them compare with the process's own id, to be filled in by the process.
+    /// The instructions that compare with the process's own id, which the process fills in.
     pub own_pid_at: Vec<u32>,
 }
 
@@ -82,7 +82,7 @@ fn assemble(
     Compiled { instructions, own_pid_at }
 }
 
-/// Where each decision begins; it holds until the next one does.
+/// The first call number of each decision, which holds up to the next one.
 fn ranges(
     listed: &[(u32, Vec<Instruction>)],
     otherwise: FilterAction,

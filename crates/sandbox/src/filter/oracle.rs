@@ -6,7 +6,7 @@ use super::{Compiled, NAMES, PROGRAM, Stages, TOOLS, number};
 
 const ROOTS: [Root; 2] = [Root::Private, Root::Shared];
 
-/// What the kernel shows a filter of one call.
+/// The data of one call that the kernel passes to a filter.
 #[derive(Debug, Clone, Copy)]
 struct SyscallData {
     number: u32,
@@ -88,7 +88,7 @@ fn execute(compiled: &Compiled, call: SyscallData) -> u32 {
     }
 }
 
-/// What the list says, read line by line.
+/// The action by the list, read line by line.
 fn look_up(rules: &SyscallRules, call: SyscallData) -> u32 {
     if call.arch != ARCH || call.number >= X32 {
         return KILL;

@@ -2,7 +2,7 @@
 
 use super::names::number;
 
-/// What becomes of a system call.
+/// The action for a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FilterAction {
     /// It goes through.
@@ -13,7 +13,7 @@ pub enum FilterAction {
     Kill,
 }
 
-/// What must be true of a call for a rule to hold.
+/// A condition of a rule on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// If the low 32 bits of an argument are one of these.
@@ -33,7 +33,7 @@ pub struct SyscallRule {
     pub name: String,
     /// Its number here; `None` if this architecture does not have it.
     pub number: Option<u32>,
-    /// What becomes of it if all conditions hold.
+    /// The action if all conditions hold.
     pub verdict: FilterAction,
     /// When; none means always.
     pub conditions: Vec<Condition>,
@@ -54,13 +54,13 @@ pub enum Root {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyscallRules(pub Vec<SyscallRule>);
 
-/// What is wrong with a list.
+/// A problem in a list of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct RuleError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 

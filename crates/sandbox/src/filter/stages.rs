@@ -13,7 +13,7 @@ use super::rules::{Condition, FilterAction, REFUSED, SyscallRule, SyscallRules};
 pub struct Stages {
     /// For the zygote, and so for all its children.
     pub zygote: Compiled,
-    /// What a child adds.
+    /// The filter that a child adds.
     pub child: Compiled,
 }
 

@@ -7,7 +7,7 @@ use crate::jail::landlock;
 use crate::jail::order::{CHANNEL, DESCRIPTORS, Instruction, Order, Terms};
 use crate::jail::sys::{self, call, fd, nr};
 
-/// Which step failed, and how.
+/// The step that failed, and its error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) step: u8,

@@ -18,7 +18,7 @@ const MAKE_CHAR: u64 = 1 << 6;
 /// To make and remove names of every kind: folders, files, sockets, pipes, devices, links.
 const NAMES: u64 = 0b1_1111_1111 << 4;
 
-/// What a layer of Landlock takes away; its rules give some of it back.
+/// The rights that a layer of Landlock removes; its rules grant some of them again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights {
     pub(crate) files: u64,

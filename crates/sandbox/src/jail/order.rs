@@ -20,17 +20,17 @@ pub(crate) const DESCRIPTORS: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Instruction {
-    /// What to do.
+    /// The operation.
     pub code: u16,
-    /// How far to jump if it holds.
+    /// The jump if the condition holds.
     pub jump_true: u8,
-    /// How far to jump if not.
+    /// The jump if it does not.
     pub jump_false: u8,
     /// The operand.
     pub k: u32,
 }
 
-/// How all children of a zygote are held.
+/// The terms under which all children of a zygote are jailed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Terms {
@@ -47,7 +47,7 @@ pub(crate) struct Terms {
     /// User and group outside the child's own user namespace.
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Where the child may write, a path that ends in a zero.
+    /// The path of the folder that the child may write to, with a trailing zero byte.
     pub(crate) scratch: [u8; PATH_MAX],
     /// The filter that the zygote installs.
     pub(crate) filter_length: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Terms {
 #[repr(C)]
 pub(crate) struct Order {
     pub(crate) magic: u32,
-    /// What the child is to be; returned to the interpreter.
+    /// The kind of the child; returned to the interpreter.
     pub(crate) kind: u32,
     /// Whole seconds of CPU after which the kernel kills it.
     pub(crate) cpu: u64,
@@ -86,7 +86,7 @@ pub(crate) struct Order {
 /// The child's end of its channel to the supervisor.
 pub(crate) const CHANNEL: i32 = 3;
 
-/// What a zygote answers.
+/// The reply of a zygote.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct LaunchReply {

@@ -34,7 +34,7 @@ pub(super) struct Engine {
 /// Promises that were rejected and that nobody has looked at yet: where they are, and why.
 type Rejections = Rc<RefCell<Vec<(usize, String)>>>;
 
-/// How long timers run after a piece of the program has ended.
+/// The time that timers may run after a piece of the program has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timers {
     /// Until there are none left: a whole program ends when nothing is left to be done, as in Node.
@@ -44,7 +44,7 @@ pub(super) enum Timers {
     WhilePending,
 }
 
-/// What a program did with a question.
+/// The result of a call.
 pub(super) enum CallResult {
     /// Plain data.
     Data(Data),
@@ -109,7 +109,7 @@ impl Engine {
         })
     }
 
-    /// What the setup has made in place of the function that is asked for.
+    /// The setup's replacement for the entry point.
     pub(super) fn made_before(&self, entry_point: &str) -> MadeBefore {
         self.context.with(|ctx| MadeBefore::look(&ctx, entry_point))
     }
@@ -208,7 +208,7 @@ fn run_job(ctx: &Ctx<'_>) -> Result<bool> {
     if result < 0 { Err(Error::Exception) } else { Ok(result > 0) }
 }
 
-/// Where an object is: tells one from another while both are alive.
+/// The address of an object: identifies it while it is alive.
 #[expect(unsafe_code, reason = "an object's address is not in the safe interface")]
 fn place(object: &Value<'_>) -> usize {
     // SAFETY: a promise is an object, which is a pointer; it is not followed.

@@ -15,7 +15,7 @@ use crate::value::Value as Data;
 /// By custom the class that holds the function which is asked for.
 const SOLUTION: &str = "Solution";
 
-/// What a setup has made in place of the function that is asked for.
+/// The setup's replacement for the entry point.
 #[derive(Default)]
 pub(super) struct MadeBefore(Vec<Persistent<Value<'static>>>);
 
@@ -109,7 +109,7 @@ fn member<'js>(ctx: &Ctx<'js>, of: &Value<'js>, name: &str) -> Result<(Value<'js
     Ok((of.clone(), object.get(name)?))
 }
 
-/// What a name stands for, other than these values.
+/// The value of a name, unless it is one of these values.
 fn look_up<'js>(ctx: &Ctx<'js>, name: &str, made_before: &[Value<'js>]) -> Result<Value<'js>> {
     let nothing = || Value::new_undefined(ctx.clone());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
@@ -131,7 +131,7 @@ fn look_up<'js>(ctx: &Ctx<'js>, name: &str, made_before: &[Value<'js>]) -> Resul
     }
 }
 
-/// What a program exports, if that is a function, or what it exports by default.
+/// The program's export if it is a function, otherwise its default export.
 fn function(exports: Value<'_>) -> Option<Value<'_>> {
     if exports.is_function() {
         return Some(exports);

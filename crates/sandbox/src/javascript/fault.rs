@@ -7,7 +7,7 @@ use super::read::{own, text};
 /// Classes above one another that are looked at.
 const MAX_CLASSES: usize = 16;
 
-/// What the supervisor takes for "it used up its memory".
+/// The exit that the supervisor reads as out of memory.
 const MEMORY: &str = "MemoryError";
 
 /// The name of the error that a failed call left behind.

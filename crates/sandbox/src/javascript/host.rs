@@ -19,7 +19,7 @@ use crate::jail::sys;
 /// Bytes of output that are held back until a write is worth it.
 const HELD_BACK: usize = 1 << 16;
 
-/// What was written to standard output and standard error and is still here.
+/// Buffered standard output and standard error.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Streams(Rc<RefCell<[Vec<u8>; 2]>>);
 

@@ -19,7 +19,7 @@ use crate::protocol::{
 };
 use crate::supervisor::leftovers;
 
-/// How to judge.
+/// The options of a judge.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The command that starts this binary as a supervisor: see [`entry`](crate::entry).
@@ -32,7 +32,7 @@ pub struct Options {
     pub minimum: Isolation,
     /// Do not try above this; for tests, and to find a fault.
     pub ceiling: Isolation,
-    /// Where folders for programs are made, if they need any outside.
+    /// The parent of program folders, if programs need one outside the sandbox.
     pub scratch: PathBuf,
     /// What Python's hashes of text start from: the order in which a set of strings is gone through
     /// depends on it. Another one shows which programs depend on that order.
@@ -65,7 +65,7 @@ pub struct Judge {
 #[derive(Debug)]
 struct JudgeConnection {
     connection: Mutex<UnixStream>,
-    /// Who waits for which answer; `None` once the supervisor is gone.
+    /// The receivers of pending answers by request; `None` once the supervisor has ended.
     waiting: Mutex<Option<HashMap<u64, mpsc::Sender<Outcome>>>>,
     next: AtomicU64,
 }
@@ -117,22 +117,7 @@ impl Judge {
             landlock: options.landlock,
         };
         write_frame(&ours, &start)?;
-        let about = match read_frame(&ours) {
-            Ok(Some(Hello::Ready(about))) => about,
-            Ok(Some(Hello::Refused(problem))) => {
-                let _ = process.wait();
-                return Err(StartError::Refused(problem));
-            }
-            Ok(None) => {
-                let _ = process.wait();
-                return Err(StartError::Refused("the supervisor ended at once".to_owned()));
-            }
-            Err(error) => {
-                let _ = process.kill();
-                let _ = process.wait();
-                return Err(error.into());
-            }
-        };
+        let about = read_hello(&ours, &mut process)?;
         let shared = Arc::new(JudgeConnection {
             connection: Mutex::new(ours.try_clone()?),
             waiting: Mutex::new(Some(HashMap::new())),
@@ -145,7 +130,7 @@ impl Judge {
         Ok(Self { about, shared, process, reader: Some(reader), scratch: options.scratch.clone() })
     }
 
-    /// What holds programs here.
+    /// The isolation on this machine.
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -194,6 +179,26 @@ const GONE: &str = "the judge's supervisor is gone";
 impl Judging for Judge {
     fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
         self.submit(job).wait()
+    }
+}
+
+/// Waits for the supervisor's first frame; if it cannot judge, waits for its end too.
+fn read_hello(connection: &UnixStream, process: &mut Child) -> Result<About, StartError> {
+    match read_frame(connection) {
+        Ok(Some(Hello::Ready(about))) => Ok(about),
+        Ok(Some(Hello::Refused(problem))) => {
+            let _ = process.wait();
+            Err(StartError::Refused(problem))
+        }
+        Ok(None) => {
+            let _ = process.wait();
+            Err(StartError::Refused("the supervisor ended at once".to_owned()))
+        }
+        Err(error) => {
+            let _ = process.kill();
+            let _ = process.wait();
+            Err(error.into())
+        }
     }
 }
 

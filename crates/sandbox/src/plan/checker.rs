@@ -7,7 +7,7 @@ use super::source::ParsedSource;
 use super::{PlanError, Step};
 use crate::value::Value;
 
-/// What a checker is told of a test beside the answer.
+/// The input of a checker besides the answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// For a call a dictionary with `args` and `kwargs`, for an assert the text of the call, for a whole
@@ -18,7 +18,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What is told of a step; `None` if it has no answer that could be checked.
+    /// The checker's input for a step; `None` if the step has no answer to check.
     pub fn of(step: &Step) -> Option<Self> {
         let first = |expected: &super::Expected| expected.any_of.first().cloned();
         match step {

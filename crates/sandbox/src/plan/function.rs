@@ -1,6 +1,6 @@
 //! Functions of the program, as a test sees them.
 
-/// What a function of the program is to a test.
+/// The role of a function of the program in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Function {
     /// The one that is asked for.

@@ -13,7 +13,7 @@ use ruff_python_ast::{Arguments, Expr, ExprCall};
 
 use super::names::ScopeNames;
 
-/// Which names are the program's.
+/// The names that belong to the program.
 #[derive(Clone, Copy)]
 pub(super) struct ProgramNames<'a> {
     is_of_program: &'a dyn Fn(&str) -> bool,

@@ -43,7 +43,7 @@ use names::ScopeNames;
 use setup::Setup;
 use source::ParsedSource;
 
-/// What is to be done with a program.
+/// The steps of judging a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Runs in the program's namespace before it: setup that needs nothing of the program.
@@ -56,7 +56,7 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Decides in place of a comparison: code of the task's author, for a process of its own.
     pub checker: Option<String>,
-    /// How outputs are compared.
+    /// The comparison of outputs.
     pub compare: StdioRule,
 }
 
@@ -67,7 +67,7 @@ pub enum Step {
     Value {
         /// One Python expression.
         expression: String,
-        /// What is right.
+        /// The expected value.
         expected: Expected,
     },
     /// Evaluate in the program's namespace; only the truth of the value counts.
@@ -85,7 +85,7 @@ pub enum Step {
         args: Vec<Value>,
         /// Named arguments.
         kwargs: Vec<(String, Value)>,
-        /// What is right.
+        /// The expected value.
         expected: Expected,
     },
     /// Test code for a checker process, which never loads the program.
@@ -115,7 +115,7 @@ pub enum Step {
 pub struct Expected {
     /// The values; never empty.
     pub any_of: Vec<Value>,
-    /// How they are compared.
+    /// The comparison.
     pub rule: EqualityRule,
 }
 
@@ -137,7 +137,7 @@ pub enum PlanError {
     Test {
         /// Its number, from 0.
         test: usize,
-        /// What is wrong.
+        /// The problem.
         #[source]
         problem: SourceError,
     },
@@ -146,9 +146,9 @@ pub enum PlanError {
     Value {
         /// Its number, from 0.
         test: usize,
-        /// Which value: `args[0]`.
+        /// The path of the value: `args[0]`.
         part: String,
-        /// What is wrong.
+        /// The problem.
         #[source]
         problem: JsonError,
     },
@@ -157,7 +157,7 @@ pub enum PlanError {
     Long {
         /// Its number, from 0.
         test: usize,
-        /// Which value.
+        /// The path of the value.
         part: String,
     },
     /// A script without its function.
@@ -278,7 +278,9 @@ fn call(test: usize, call: &Call, entry_point: &str) -> Result<Step, PlanError> 
     // An object's keys are strings, and an object is what this is.
     let kwargs = serde_json::to_string(&call.kwargs).unwrap_or_default();
     let kwargs = match value("kwargs", &kwargs)? {
-        Value::Dict(pairs) => pairs.into_iter().filter_map(named).collect(),
+        Value::Dict(pairs) => {
+            pairs.into_iter().filter_map(|(name, value)| named(name, value)).collect()
+        }
         _ => Vec::new(),
     };
     Ok(Step::Call {
@@ -297,7 +299,7 @@ fn run(io: &Io) -> Step {
     }
 }
 
-fn named((name, value): (Value, Value)) -> Option<(String, Value)> {
+fn named(name: Value, value: Value) -> Option<(String, Value)> {
     match name {
         Value::Str(name) => Some((name.to_str()?.to_owned(), value)),
         _ => None,

@@ -23,7 +23,7 @@ use super::given::ProgramNames;
 use super::names::ScopeNames;
 use super::python::is_builtin;
 
-/// Who runs a statement.
+/// The process that runs a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementRunner {
     /// Both, before the program.
@@ -34,7 +34,7 @@ pub(super) enum StatementRunner {
     Checker,
 }
 
-/// Who runs each statement, `bound` being the names that the setup makes.
+/// The process that runs each statement; `bound` are the names that the setup defines.
 pub(super) fn parts(
     statements: &[Stmt],
     names: &[ScopeNames],
@@ -58,7 +58,7 @@ pub(super) fn parts(
     (0..statements.len()).map(part).collect()
 }
 
-/// What statements have to do with each other.
+/// The names that statements share.
 struct StatementUses<'a> {
     statements: &'a [Stmt],
     names: &'a [ScopeNames],
@@ -160,7 +160,7 @@ fn is_definition(statement: &Stmt) -> bool {
     }
 }
 
-/// What the functions of a setup do when they are called.
+/// The effects of calling the functions of a setup.
 #[derive(Default)]
 struct Helpers<'a> {
     /// The names that may be changed: those that a setup makes, but for modules, functions and classes.
@@ -214,14 +214,14 @@ fn touched<'a>(
     touches.found
 }
 
-/// What a statement may change when it runs.
+/// The names that a statement may change when it runs.
 struct Touches<'a, 'h> {
     helpers: &'h Helpers<'a>,
     found: BTreeSet<&'a str>,
 }
 
 impl<'a> Touches<'a, '_> {
-    /// What runs when something is called.
+    /// The functions that a call runs.
     fn body_of(&mut self, definition: &'a Stmt) {
         match definition {
             Stmt::FunctionDef(def) => self.visit_body(&def.body),

@@ -22,7 +22,7 @@ use super::names::ScopeNames;
 use super::python::{is_builtin, is_module, is_redefinable};
 use super::setup::Setup;
 
-/// What an answer is held against.
+/// The expected value of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Against {
     /// A value.

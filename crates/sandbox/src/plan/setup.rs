@@ -41,7 +41,7 @@ pub(super) struct Setup {
     made: BTreeSet<String>,
     /// A star import makes names that nobody can list.
     pub(super) star: bool,
-    /// What it reads, of names of tests too.
+    /// The names that it reads, those of tests included.
     pub(super) reads: Reads,
 }
 

@@ -9,10 +9,10 @@ use ruff_python_ast::{ModModule, PythonVersion};
 use ruff_python_parser::{Mode, ParseOptions, Parsed, parse};
 use ruff_text_size::Ranged as _;
 
-/// How long a test or a setup may be.
+/// The maximum length of a test or a setup.
 pub const MAX_SOURCE_BYTES: usize = 64 << 10;
 
-/// How many brackets may be open at once.
+/// The maximum nesting depth of brackets.
 const MAX_BRACKETS: usize = 200;
 
 /// How many operators may wait for one another: `1 + 1 + …`, `not not …`, `f()()…`.
@@ -34,7 +34,7 @@ pub enum SourceError {
         line: usize,
         /// From 1, in characters.
         column: usize,
-        /// What the parser says.
+        /// The parser's message.
         problem: String,
     },
     /// Python, but not at the top of a module.
@@ -146,7 +146,7 @@ enum Ending {
     Deep,
 }
 
-/// What waits at one depth of brackets.
+/// The pending operators at one depth of brackets.
 #[derive(Default)]
 struct BracketLevel {
     chain: usize,
@@ -158,7 +158,7 @@ struct NestingSurvey<'a> {
     bytes: &'a [u8],
     strings: Strings,
     at: usize,
-    /// What waits in all levels together.
+    /// The pending operators at all depths.
     waiting: usize,
     level: BracketLevel,
     outer: Vec<BracketLevel>,

@@ -36,7 +36,7 @@ pub(super) fn mark_unused_in_setup(source: &ParsedSource) -> String {
     marked(source, &Reads::default(), NameReaders::ReadElsewhere)
 }
 
-/// Who reads names at the top of a text.
+/// The readers of names at the top level of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameReaders {
     ReadHere,
@@ -57,7 +57,7 @@ fn marked(source: &ParsedSource, others: &Reads, top: NameReaders) -> String {
     text
 }
 
-/// How often each name is read, in whatever scope, and how often only to hold it against `None`.
+/// The number of reads of each name in any scope, and of those that only compare it with `None`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reads {
     all: BTreeMap<String, usize>,
@@ -115,7 +115,7 @@ impl<'a> Visitor<'a> for Reads {
 }
 
 impl Reads {
-    /// What statements read.
+    /// The names that statements read.
     pub(super) fn of(statements: &[Stmt]) -> Self {
         let mut reads = Self::default();
         reads.visit_body(statements);
@@ -135,7 +135,7 @@ impl Reads {
     }
 }
 
-/// What a comparison holds against `None` and nothing else.
+/// The operand of a comparison with `None` only.
 fn held_against_none(expression: &Expr) -> Option<&Expr> {
     let Expr::Compare(compare) = expression else { return None };
     let [op] = &*compare.ops else { return None };
@@ -149,7 +149,7 @@ fn held_against_none(expression: &Expr) -> Option<&Expr> {
     }
 }
 
-/// Where a callee ends, and what is written before it.
+/// The end of a callee, and the text before it.
 struct Mark {
     end: usize,
     opening: &'static str,
@@ -158,7 +158,7 @@ struct Mark {
 /// The callees to mark, by where they start.
 struct Callees<'a> {
     reads: &'a Reads,
-    /// Who reads names that are made where the walk is.
+    /// The readers of names that are defined in the current scope.
     names: NameReaders,
     found: BTreeMap<usize, Mark>,
 }

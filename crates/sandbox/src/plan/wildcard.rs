@@ -50,7 +50,7 @@ fn is_equal_to_everything(class: &StmtClassDef) -> bool {
     })
 }
 
-/// What a function returns.
+/// The return value of a function.
 #[derive(Default)]
 struct Returns {
     is_true: bool,

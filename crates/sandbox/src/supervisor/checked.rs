@@ -49,7 +49,7 @@ pub(super) struct Checking<'a> {
     spent: Duration,
 }
 
-/// What was found out about an answer.
+/// The result of checking an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckResult {
     Right,
@@ -60,14 +60,14 @@ pub(super) enum CheckResult {
     OutOfTime,
 }
 
-/// What a checker's process said.
+/// The reply of a checker's process.
 enum Said {
     Accepts,
     Rejects,
     Fails { problem: String, endless: bool },
 }
 
-/// What a program answered to a test, as `marshal` writes it, or its verdict there.
+/// A program's answer to a test in `marshal` form, or its verdict there.
 type Gathered = Result<Vec<u8>, Verdict>;
 
 impl<'a> Checking<'a> {

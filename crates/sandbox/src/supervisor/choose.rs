@@ -13,7 +13,7 @@ use crate::zygote::interpreter::Interpreter;
 use crate::zygote::launch::RootKind;
 use crate::zygote::shown;
 
-/// What was chosen.
+/// The chosen isolation.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) setting: SupervisorSettings,
@@ -30,13 +30,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
             break;
         }
         if isolation == Isolation::Landlock && landlock < LANDLOCK_MIN {
-            why.push(match landlock {
-                0 => "landlock: the kernel has no Landlock".to_owned(),
-                old => format!(
-                    "landlock: the kernel's Landlock, version {old}, does not keep files from \
-                     being cut off; {LANDLOCK_MIN} does, since Linux 6.2"
-                ),
-            });
+            why.push(old_landlock(landlock));
             continue;
         }
         // There the program's own empty folder would lie over it.
@@ -74,6 +68,17 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
          allows, `sandbox.min_isolation` is what is asked for",
         start.minimum.name()
     ))
+}
+
+/// Why a kernel with this version of Landlock cannot isolate programs with it alone.
+fn old_landlock(version: u32) -> String {
+    match version {
+        0 => "landlock: the kernel has no Landlock".to_owned(),
+        old => format!(
+            "landlock: the kernel's Landlock, version {old}, does not keep files from being cut \
+             off; {LANDLOCK_MIN} does, since Linux 6.2"
+        ),
+    }
 }
 
 fn about(start: &Start, setting: &SupervisorSettings, why_not_better: Option<String>) -> About {

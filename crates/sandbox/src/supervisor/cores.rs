@@ -28,7 +28,7 @@ pub(crate) struct Cores {
     idle_most: IdleMost,
 }
 
-/// What programs that sleep without a permit may come to together.
+/// The limits of all programs together that sleep without a permit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdleMost {
     /// Bytes that they hold, by their limits.
@@ -43,7 +43,7 @@ struct PermitState {
     waiting: BTreeSet<u32>,
     /// Limits of the programs that gave their permit up and still run.
     idle_bytes: u64,
-    /// How many these are.
+    /// The number of these programs.
     idle_programs: u64,
     /// Nobody waits any more.
     closed: bool,

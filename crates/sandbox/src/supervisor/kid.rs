@@ -36,7 +36,7 @@ const YOUNG: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_millis(10);
 /// What counts, at most, of the time between two looks at the clock.
 const GLANCE: Duration = Duration::from_millis(100);
-/// How long a child whose channel is closed may take to be dead.
+/// The time that a child may take to exit after its channel was closed.
 const DYING: Duration = Duration::from_millis(200);
 /// Over so much time it is found out whether a child computes or sleeps.
 const ACTIVITY: Duration = Duration::from_millis(40);
@@ -52,7 +52,7 @@ const TRICKLE: Duration = Duration::from_millis(2);
 /// The judge has hung up: nobody waits for an answer any more.
 pub(crate) static CLOSING: AtomicBool = AtomicBool::new(false);
 
-/// What a child is to be; the numbers are `zygote.py`'s.
+/// The kind of a child; the numbers are those of `zygote.py`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChildKind {
     /// A program whose functions are called.
@@ -65,7 +65,7 @@ pub(crate) enum ChildKind {
     AnswerChecker = 4,
 }
 
-/// What a child may use up.
+/// The CPU and wall time of a child.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) cpu: Duration,
@@ -73,7 +73,7 @@ pub(crate) struct Budget {
     pub(crate) wall: Duration,
 }
 
-/// What all runs of a program together may use, as a multiple of what one may.
+/// The budget of all runs of a program, as a multiple of the budget of one run.
 const RUNS_CPU: u32 = 4;
 const RUNS_WALL: u32 = 2;
 
@@ -81,12 +81,12 @@ impl Budget {
     /// None of it.
     pub(crate) const NOTHING: Self = Self { cpu: Duration::ZERO, wall: Duration::ZERO };
 
-    /// What one child may use up.
+    /// The budget of one child.
     pub(crate) fn for_one(limits: Limits) -> Self {
         Self { cpu: limits.cpu, wall: 3 * limits.cpu + Duration::from_secs(2) }
     }
 
-    /// What all runs of one program may, where each test is a run.
+    /// The budget of all runs of one program, where each test is a run.
     pub(crate) fn for_all_runs(limits: Limits) -> Self {
         let one = Self::for_one(limits);
         Self { cpu: RUNS_CPU * one.cpu, wall: RUNS_WALL * one.wall }
@@ -114,7 +114,16 @@ impl Budget {
     }
 }
 
-/// What to wait for.
+/// The kind of a child and its resources.
+pub(crate) struct ChildOptions<'a> {
+    pub(crate) kind: ChildKind,
+    pub(crate) stdin: BorrowedFd<'a>,
+    pub(crate) budget: Budget,
+    /// The folder outside that it writes to, if it has one.
+    pub(crate) scratch: Option<Arc<ProgramFolder>>,
+}
+
+/// The event to wait for.
 #[derive(Debug, Clone, Copy)]
 enum Awaited {
     Channel(PollFlags),
@@ -174,7 +183,7 @@ struct OutputStream {
     keep: bool,
     kept: Vec<u8>,
     seen: usize,
-    /// Where bytes are read to; taken when there are some.
+    /// The buffer of the next read; taken when it holds bytes.
     block: Vec<u8>,
 }
 
@@ -185,11 +194,9 @@ impl Kid {
     pub(crate) fn fork(
         zygote: &mut Zygote,
         order: &Order,
-        kind: ChildKind,
-        stdin: BorrowedFd<'_>,
-        budget: Budget,
-        scratch: Option<Arc<ProgramFolder>>,
+        options: ChildOptions<'_>,
     ) -> Result<Self, String> {
+        let ChildOptions { kind, stdin, budget, scratch } = options;
         let said = |error: Errno| format!("cannot make a channel: {error}");
         let none = SockFlag::SOCK_CLOEXEC;
         let (channel, theirs) =
@@ -250,7 +257,7 @@ impl Kid {
         self.beside = Some(Beside { watch, pid, cpu });
     }
 
-    /// What it holds or has used too much of, as far as that was seen.
+    /// The limit that it exceeds or has exceeded, as far as was observed.
     pub(crate) fn exceeds(&self) -> Option<Stop> {
         self.watch.look().or_else(|| self.check_cpu().err())
     }
@@ -262,7 +269,7 @@ impl Kid {
         self.inbox.is_ready() && (!self.inbox.is_empty() || is_there())
     }
 
-    /// What it holds too much of now.
+    /// The limit that it exceeds now.
     pub(crate) fn exceeds_now(&self) -> Option<Stop> {
         self.watch.look_now()
     }

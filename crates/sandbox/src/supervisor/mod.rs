@@ -64,12 +64,7 @@ pub(crate) fn supervise() -> io::Result<()> {
         let problem = format!("version {} of the judge's protocol, not {VERSION}", start.v);
         return write_frame(&connection, &Hello::Refused(problem));
     }
-    // Soft limits are for what the user does; zygotes need files of their own, and every slot some.
-    for limited in [Resource::RLIMIT_FSIZE, Resource::RLIMIT_NOFILE] {
-        if let Ok((_, hard)) = getrlimit(limited) {
-            let _ = setrlimit(limited, hard, hard);
-        }
-    }
+    raise_limits();
     leftovers::clear(&start.scratch);
     let chosen = match choose::choose(&start) {
         Ok(chosen) => chosen,
@@ -109,7 +104,17 @@ pub(crate) fn supervise() -> io::Result<()> {
     Ok(())
 }
 
-/// Where requests come from and answers go to.
+/// Raises soft limits, which are for what the user does: zygotes need files of their own, and every slot
+/// some.
+fn raise_limits() {
+    for limited in [Resource::RLIMIT_FSIZE, Resource::RLIMIT_NOFILE] {
+        if let Ok((_, hard)) = getrlimit(limited) {
+            let _ = setrlimit(limited, hard, hard);
+        }
+    }
+}
+
+/// The queue of requests and the socket for answers.
 #[derive(Clone, Copy)]
 struct Connection<'a> {
     requests: &'a Mutex<mpsc::Receiver<JudgeRequest>>,

@@ -37,9 +37,9 @@ const ASIDE: u32 = 100_000;
 pub(crate) struct Scratch {
     path: PathBuf,
     folder: OwnedFd,
-    /// What programs call their folder.
+    /// The path of the folder inside the sandbox.
     inside: String,
-    /// Whose programs write to it, if that is not ourselves.
+    /// The user that writes to it, if it is not ours.
     user: Option<u32>,
     /// The folder of the program that is judged now.
     program: Option<Arc<ProgramFolder>>,
@@ -216,12 +216,12 @@ pub(crate) struct ProgramFolder {
 }
 
 impl ProgramFolder {
-    /// What the program calls it.
+    /// Its path inside the sandbox.
     pub(crate) fn inside(&self) -> &str {
         &self.inside
     }
 
-    /// Whose programs write to it, if that is not ourselves.
+    /// The user that writes to it, if it is not ours.
     pub(crate) fn user(&self) -> Option<u32> {
         self.user
     }
@@ -241,7 +241,7 @@ impl ProgramFolder {
     }
 }
 
-/// What a look found.
+/// The result of measuring a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FolderSize {
     /// No more than there may be.
@@ -261,7 +261,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What has been seen in a folder.
+/// The entries counted in a folder.
 struct Count {
     bytes: u64,
     entries: usize,

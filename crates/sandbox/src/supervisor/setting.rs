@@ -32,15 +32,15 @@ pub(crate) struct SupervisorSettings {
     pub(crate) landlock: u32,
     /// Use control groups where we may.
     pub(crate) groups: bool,
-    /// Where folders for programs are made when they cannot mount their own.
+    /// The parent of program folders, for programs that cannot mount their own.
     pub(crate) scratch: PathBuf,
-    /// Which of the users the first slot's programs run as.
+    /// The offset of the first slot's user.
     pub(crate) user_offset: u32,
-    /// What Python's hashes of text start from.
+    /// The value of `PYTHONHASHSEED`.
     pub(crate) hash_seed: u32,
 }
 
-/// Which slot.
+/// The number of the slot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlotId {
     pub(crate) number: u32,
@@ -104,7 +104,7 @@ impl SupervisorSettings {
             .then(|| self.scratch.join(format!("whet-{}-{:016x}", std::process::id(), slot.secret)))
     }
 
-    /// What a slot's programs call the folder that they may write to.
+    /// The path, inside the sandbox, of the folder that a slot's programs may write to.
     pub(crate) fn inside(&self, slot: SlotId) -> PathBuf {
         match (self.root, self.scratch(slot)) {
             (_, None) => PathBuf::from(SCRATCH),
@@ -118,7 +118,7 @@ impl SupervisorSettings {
         own_users().then(|| FIRST_USER + self.user_offset.wrapping_add(slot.number) % USERS)
     }
 
-    /// What a slot's zygote is to be.
+    /// The options of a slot's zygote.
     pub(crate) fn wanted(&self, slot: SlotId, language: Language) -> ZygoteOptions {
         let shown = match language {
             Language::Python => shown(&self.interpreter),
@@ -137,7 +137,7 @@ impl SupervisorSettings {
         }
     }
 
-    /// How a slot's children are held.
+    /// The terms under which a slot's children are jailed.
     pub(crate) fn terms(&self, slot: SlotId) -> Result<Box<Terms>, String> {
         let mut terms = Box::new(Terms::empty());
         terms.level = match self.isolation {

@@ -14,7 +14,7 @@ use super::broken::Broken;
 use super::checked::Checking;
 use super::cores::Permit;
 use super::groups::Cgroup;
-use super::kid::{Budget, CLOSING, ChildKind, Kid};
+use super::kid::{Budget, CLOSING, ChildKind, ChildOptions, Kid};
 use super::nameless::FILE_MAX;
 use super::planned::Planned;
 use super::scratch::Scratch;
@@ -37,7 +37,7 @@ pub(crate) struct Slot {
     id: SlotId,
     setting: Arc<SupervisorSettings>,
     zygote: Option<Zygote>,
-    /// What `zygote` speaks.
+    /// The language of `zygote`.
     language: Language,
     /// The zygote of the other language, if there was a program in it.
     other_zygote: Option<Zygote>,
@@ -49,7 +49,7 @@ pub(crate) struct Slot {
     second_try: bool,
     /// Its permit to use a core; a trial has none.
     core: Option<Arc<Permit>>,
-    /// What this program has used of its time before that: it has one budget for both tries.
+    /// The time used by the first attempt: both attempts share one budget.
     used: Budget,
     /// The plan of the last task.
     planned: Planned,
@@ -367,7 +367,7 @@ impl Slot {
         Ok((!left).then(|| -> Fatal { Box::new(move |test| how.verdict(Some(test))) }))
     }
 
-    /// What stopped a child: the program, or the machine.
+    /// The cause of a child's end: the program, or the machine.
     pub(super) fn how(
         &mut self,
         kid: &mut Kid,
@@ -426,41 +426,34 @@ impl Slot {
         self.fork_within(kind, limits, input, budget)
     }
 
-    fn fork_within(
-        &mut self,
-        kind: ChildKind,
-        limits: Limits,
-        input: Option<&[u8]>,
-        budget: Budget,
-    ) -> Result<Kid, String> {
+    /// Starts the zygote that programs are forked from, and makes what it needs.
+    fn start_zygote(&mut self) -> Result<(), String> {
         let setting = self.setting.clone();
-        if self.zygote.is_none() {
-            if self.scratch.is_none()
-                && let Some(path) = setting.scratch(self.id)
-            {
-                let inside = setting.inside(self.id);
-                let made = Scratch::make(&path, setting.user(self.id), &inside)?;
-                self.scratch = Some(made);
-            }
-            let terms = setting.terms(self.id)?;
-            let wanted = setting.wanted(self.id, self.language);
-            let zygote = Zygote::start(&setting.command, &wanted, &terms);
-            let zygote = zygote.map_err(|error| error.to_string())?;
-            if setting.groups && self.group.is_none() {
-                self.group = Cgroup::make(self.id.number);
-            }
-            if let Some(group) = &self.group {
-                let added = group.add(zygote.pid());
-                added.map_err(|error| format!("cannot use a control group: {error}"))?;
-            }
-            self.zygote = Some(zygote);
+        if self.scratch.is_none()
+            && let Some(path) = setting.scratch(self.id)
+        {
+            let inside = setting.inside(self.id);
+            let made = Scratch::make(&path, setting.user(self.id), &inside)?;
+            self.scratch = Some(made);
         }
-        if let Some(group) = &mut self.group {
-            let limited = group.limit(limits.memory);
-            limited.map_err(|error| format!("cannot bound a control group: {error}"))?;
+        let terms = setting.terms(self.id)?;
+        let wanted = setting.wanted(self.id, self.language);
+        let zygote = Zygote::start(&setting.command, &wanted, &terms);
+        let zygote = zygote.map_err(|error| error.to_string())?;
+        if setting.groups && self.group.is_none() {
+            self.group = Cgroup::make(self.id.number);
         }
-        let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
-        let order = Order {
+        if let Some(group) = &self.group {
+            let added = group.add(zygote.pid());
+            added.map_err(|error| format!("cannot use a control group: {error}"))?;
+        }
+        self.zygote = Some(zygote);
+        Ok(())
+    }
+
+    /// The limits of a child, as its zygote sets them.
+    fn order(&self, kind: ChildKind, limits: Limits) -> Order {
+        Order {
             magic: MAGIC,
             kind: 0,
             cpu: limits.cpu.as_secs() + 2,
@@ -469,15 +462,34 @@ impl Slot {
             // What test code wrote into the folder that it shares with a program, the program would read.
             file: if kind == ChildKind::Checker && self.scratch.is_some() { 0 } else { FILE_MAX },
             stack: 64 << 20,
-            threads: if setting.counts_threads() { THREADS_MAX } else { 0 },
+            threads: if self.setting.counts_threads() { THREADS_MAX } else { 0 },
             scratch: 64 << 20,
-        };
+        }
+    }
+
+    fn fork_within(
+        &mut self,
+        kind: ChildKind,
+        limits: Limits,
+        input: Option<&[u8]>,
+        budget: Budget,
+    ) -> Result<Kid, String> {
+        if self.zygote.is_none() {
+            self.start_zygote()?;
+        }
+        if let Some(group) = &mut self.group {
+            let limited = group.limit(limits.memory);
+            limited.map_err(|error| format!("cannot bound a control group: {error}"))?;
+        }
+        let order = self.order(kind, limits);
+        let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
         // A file of its own for each child, with nothing in it where there is no input: what is done
         // to an open file, its flags and its times, is found by whoever has it next.
         let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
             .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
         let scratch = self.scratch.as_mut().map(Scratch::take).transpose()?;
-        let mut forked = Kid::fork(zygote, &order, kind, stdin.as_fd(), budget, scratch);
+        let options = ChildOptions { kind, stdin: stdin.as_fd(), budget, scratch };
+        let mut forked = Kid::fork(zygote, &order, options);
         if let (Ok(kid), Some(core)) = (&mut forked, &self.core) {
             kid.uses(core.clone(), limits.memory);
         }
@@ -488,19 +500,19 @@ impl Slot {
     }
 }
 
-/// Who takes part in a test: the program, and the checker once there is one.
+/// The processes of a test: the program, and the checker once there is one.
 struct Sides<'a> {
     kid: &'a mut Kid,
     checker: &'a mut Option<Kid>,
     limits: Limits,
 }
 
-/// What the request lets its program use.
+/// The limits of a request's program.
 pub(super) fn limits(request: &JudgeRequest) -> Limits {
     Limits { cpu: Duration::from_millis(request.cpu_ms), memory: request.memory }
 }
 
-/// How a child came to its end before its last answer.
+/// The reason why a child ended before its last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Timeout,

@@ -19,11 +19,11 @@ pub(crate) struct Raised {
     pub(crate) kind: String,
     /// The class of Python or of the setup that it is, or is derived from.
     base: String,
-    /// What test code is told of it beside that: plain data.
+    /// Details for the test code, as plain data.
     details: Option<Value>,
 }
 
-/// What an answer came to.
+/// The result of comparing an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// It is what was expected.
@@ -259,27 +259,27 @@ fn outlined(value: Value) -> Result<Value, StepFailure> {
     }
 }
 
-/// What test code asks of a program.
+/// The kind of a question that test code asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QuestionKind {
     /// To call it.
     Call,
-    /// What a name of it stands for.
+    /// The value of a name.
     Name,
     /// The same of the function that is handed to `check`, which is asked for whatever `check` does.
     EntryPoint,
 }
 
-/// What a program has done in one test.
+/// The history of a program in one test.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own, and none is an argument"
 )]
 struct CallHistory {
-    /// What it did last, in case the test code fails because of it.
+    /// Its last failure, in case the test code fails because of it.
     last: Option<StepFailure>,
-    /// What it answered last to a call, for people, where that is plain data.
+    /// Its last answer to a call, as text for people, if it was plain data.
     got: Option<String>,
     /// It has answered, if only that a name is a function's.
     asked: bool,

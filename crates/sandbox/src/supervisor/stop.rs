@@ -13,7 +13,7 @@ pub(crate) enum Stop {
     Threads,
     /// Its channel is closed.
     Closed,
-    /// What it sent is no frame.
+    /// It sent bytes that are not a frame.
     Garbled,
     /// The machine broke.
     Broken(String),

@@ -3,13 +3,13 @@
 use whetstone_core::judgement::{Counts, Held, Judgement};
 use whetstone_core::verdict::Verdict;
 
-/// What is known of a program so far.
+/// The results of a program so far.
 #[derive(Debug)]
 pub(crate) struct Tally {
     total: u32,
     passed: u32,
     first: Option<Verdict>,
-    /// What was answered where it was wrong first.
+    /// The first wrong answer.
     got: Option<String>,
     /// There was no first test.
     while_loading: bool,

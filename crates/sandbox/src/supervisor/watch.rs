@@ -23,7 +23,7 @@ const MEMORY_ROOM: u64 = 128 << 20;
 /// Bytes and entries in a folder outside, at most.
 const SCRATCH_BYTES: u64 = 64 << 20;
 const SCRATCH_ENTRIES: usize = 1024;
-/// How often memory and threads are looked at.
+/// The interval between checks of memory and threads.
 const EVERY: Duration = Duration::from_millis(10);
 /// How often files are, at most, and how many times a look's processor time the pause after it is.
 const FILES_EVERY: Duration = Duration::from_millis(40);
@@ -84,7 +84,7 @@ impl Watch {
         self.seen().scratch = None;
     }
 
-    /// What it holds too much of, if it is time to look or was seen before.
+    /// The limit that it exceeds, if it is time to check or was observed before.
     pub(crate) fn look(&self) -> Option<Stop> {
         let now = Instant::now();
         let mut seen = self.seen();
@@ -180,7 +180,7 @@ impl Watch {
     }
 }
 
-/// What a process holds.
+/// The resources of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ProcessUsage {
     threads: u64,

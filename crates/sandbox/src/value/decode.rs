@@ -8,7 +8,7 @@
 
 use super::{Flaw, Int, MAX_BYTES, MAX_DEPTH, Text, Value, check};
 
-/// How much a value may be.
+/// Limits on the size of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueLimits {
     /// Bytes of its encoding.
@@ -27,13 +27,13 @@ impl Default for ValueLimits {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no plain data at byte {at}: {problem}")]
 pub struct DecodeError {
-    /// Where it was found.
+    /// The offset of the problem.
     pub at: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: DecodeProblem,
 }
 
-/// What is wrong with the bytes of a value.
+/// A problem in the bytes of a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeProblem {
     /// More bytes than allowed.

@@ -31,7 +31,7 @@ pub(super) enum Number<'a> {
     Complex(f64, f64),
 }
 
-/// What kind of thing is hashed, so that `"1"`, `b"1"` and `1` differ.
+/// The type of a hashed value, so that `"1"`, `b"1"` and `1` differ.
 #[derive(Hash)]
 enum HashTag {
     None,

@@ -6,7 +6,7 @@
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// How many decimal digits an integer read from text may have.
+/// The maximum number of decimal digits of an integer read from text.
 pub(crate) const MAX_DIGITS: usize = 100_000;
 
 /// Bits of a digit, as `marshal` writes integers.

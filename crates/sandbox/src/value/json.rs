@@ -14,9 +14,9 @@ pub enum JsonError {
     /// Not JSON.
     #[error("no JSON at byte {at}: expected {expected}")]
     Syntax {
-        /// Where.
+        /// The offset.
         at: usize,
-        /// What should be there.
+        /// The expected token.
         expected: &'static str,
     },
     /// Too long.

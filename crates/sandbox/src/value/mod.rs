@@ -35,13 +35,13 @@ pub use literal::literal;
 pub use show::show;
 pub use text::Text;
 
-/// How many containers may stand inside one another.
+/// The maximum nesting depth of containers.
 pub const MAX_DEPTH: usize = 64;
 
-/// How long a value may be, in bytes of its encoding or of the text it is read from.
+/// The maximum size of a value, in bytes of its encoding or of the text it is read from.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// What counts as equal beyond Python's `==`.
+/// Deviations from Python's `==`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EqualityRule {
     /// A tuple equals a list of the same items: for values out of JSON, which has no tuples.

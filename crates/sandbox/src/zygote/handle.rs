@@ -15,7 +15,7 @@ use super::launch::ZygoteOptions;
 use crate::jail::order::{DESCRIPTORS, LaunchReply, MAGIC, Order, Terms};
 use crate::os;
 
-/// How long a zygote may take to fork: only a machine in trouble needs that much.
+/// The timeout of a fork: only an overloaded machine needs that long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A warmed interpreter.

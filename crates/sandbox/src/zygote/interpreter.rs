@@ -32,7 +32,7 @@ pub(crate) enum InterpreterError {
     Start {
         /// The command.
         command: String,
-        /// What the system said.
+        /// The system's error.
         problem: String,
     },
     /// It does not answer like Python.
@@ -42,7 +42,7 @@ pub(crate) enum InterpreterError {
     Answer {
         /// The command.
         command: String,
-        /// What is wrong with the answer.
+        /// The problem with the answer.
         problem: String,
     },
     /// It is too old.

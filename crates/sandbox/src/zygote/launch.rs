@@ -21,10 +21,10 @@ use crate::jail::landlock::Rights;
 use crate::jail::order::CHANNEL;
 use crate::os::Inherit;
 
-/// What a zygote is to be.
+/// The options of a zygote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ZygoteOptions {
-    /// What its programs are written in.
+    /// The language of its programs.
     pub(crate) language: Language,
     /// The Python interpreter's executable.
     pub(crate) interpreter: PathBuf,
@@ -39,11 +39,11 @@ pub(crate) struct ZygoteOptions {
     /// The folder for programs to write to, as it is called outside; `None` if each program mounts
     /// its own.
     pub(crate) scratch: Option<PathBuf>,
-    /// What Python's hashes of text start from.
+    /// The value of `PYTHONHASHSEED`.
     pub(crate) hash_seed: u32,
 }
 
-/// How a zygote gets its private root.
+/// The way in which a zygote gets its private root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RootKind {
@@ -71,19 +71,7 @@ fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infal
     let proc_dir = open("/proc", OFlag::O_PATH | OFlag::O_DIRECTORY, Mode::empty())
         .map_err(|error| format!("cannot open /proc: {error}"))?;
     let proc_dir = out_of_the_way(proc_dir)?;
-    match wanted.root {
-        RootKind::Privileged => {
-            unshare_or(walls())?;
-            forget_host_name()?;
-        }
-        RootKind::UserNamespace => {
-            let (uid, gid) = (geteuid(), getegid());
-            unshare_or(CloneFlags::CLONE_NEWUSER | walls())?;
-            map_self(uid, gid)?;
-            forget_host_name()?;
-        }
-        RootKind::None => {}
-    }
+    enter_namespaces(wanted.root)?;
     let [library, zygote] = if wanted.root == RootKind::None {
         [memory_file(JAIL)?, memory_file(SOURCE.as_bytes())?]
     } else {
@@ -103,10 +91,6 @@ fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infal
         set_dumpable(true).map_err(|error| format!("cannot own its process files: {error}"))?;
         return crate::javascript::become_zygote(socket, proc_dir);
     }
-    let scratch = match (&wanted.scratch, wanted.root) {
-        (Some(path), RootKind::None) => path.join(PROGRAM_FOLDER).to_string_lossy().into_owned(),
-        _ => SCRATCH.to_owned(),
-    };
     // An interpreter finds its library by the name it is called by.
     let interpreter = wanted.interpreter.to_string_lossy();
     let arguments = [
@@ -123,6 +107,38 @@ fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infal
     ];
     let arguments: Vec<CString> =
         arguments.iter().map(|word| text(word)).collect::<Result<_, _>>()?;
+    let environment = environment(wanted)?;
+    let program = text(&interpreter)?;
+    // What a program makes of the addresses of its objects should not differ from judge to judge. Some
+    // containers refuse it, and nothing rests on it alone: such programs are not remembered either.
+    let _: std::io::Result<()> = crate::os::fix_addresses();
+    execve(&program, &arguments, &environment)
+        .map_err(|error| format!("cannot execute {interpreter}: {error}"))
+}
+
+/// Gives the process its own namespaces, as far as its root has them.
+fn enter_namespaces(root: RootKind) -> Result<(), String> {
+    match root {
+        RootKind::Privileged => {
+            unshare_or(walls())?;
+            forget_host_name()
+        }
+        RootKind::UserNamespace => {
+            let (uid, gid) = (geteuid(), getegid());
+            unshare_or(CloneFlags::CLONE_NEWUSER | walls())?;
+            map_self(uid, gid)?;
+            forget_host_name()
+        }
+        RootKind::None => Ok(()),
+    }
+}
+
+/// The environment variables of a Python interpreter.
+fn environment(wanted: &ZygoteOptions) -> Result<Vec<CString>, String> {
+    let scratch = match (&wanted.scratch, wanted.root) {
+        (Some(path), RootKind::None) => path.join(PROGRAM_FOLDER).to_string_lossy().into_owned(),
+        _ => SCRATCH.to_owned(),
+    };
     let environment = [
         "PATH=/usr/bin:/bin".to_owned(),
         "LANG=C.UTF-8".to_owned(),
@@ -137,14 +153,7 @@ fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infal
         format!("HOME={scratch}"),
         format!("TMPDIR={scratch}"),
     ];
-    let environment: Vec<CString> =
-        environment.iter().map(|pair| text(pair)).collect::<Result<_, _>>()?;
-    let program = text(&interpreter)?;
-    // What a program makes of the addresses of its objects should not differ from judge to judge. Some
-    // containers refuse it, and nothing rests on it alone: such programs are not remembered either.
-    let _: std::io::Result<()> = crate::os::fix_addresses();
-    execve(&program, &arguments, &environment)
-        .map_err(|error| format!("cannot execute {interpreter}: {error}"))
+    environment.iter().map(|pair| text(pair)).collect()
 }
 
 /// Children put their own descriptors at 0 to 3: what the zygote keeps goes above.

@@ -15,7 +15,7 @@ mod shut;
 pub(crate) use handle::{Fds, Zygote};
 pub(crate) use shown::shown;
 
-/// What the interpreter runs: it starts [`SOURCE`].
+/// The code that the interpreter runs: it starts [`SOURCE`].
 pub(crate) const START: &str = include_str!("start.py");
 
 /// The zygote's program.

@@ -59,33 +59,41 @@ fn base(shown: &[PathBuf], scratch: Option<&Path>) -> Result<PathBuf, String> {
     free.ok_or_else(|| format!("none of {} can hold a private root", candidates.join(", ")))
 }
 
+/// A path of the outside in the root at `base`.
+fn path_inside(base: &Path, path: &Path) -> PathBuf {
+    base.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Shows one path of the outside in the root at `base`.
+fn show(base: &Path, path: &Path) -> Result<(), String> {
+    let place = path_inside(base, path);
+    if path.is_symlink() {
+        make_folder(place.parent().unwrap_or(base))?;
+        make_link(path, &place)
+    } else if path.is_dir() {
+        make_folder(&place)?;
+        bind(path, &place, Some(Shows::Files))?;
+        packages(path).iter().try_for_each(|hidden| cover(&path_inside(base, hidden)))
+    } else {
+        make_folder(place.parent().unwrap_or(base))?;
+        make_file(&place)?;
+        bind(path, &place, Some(Shows::Files))
+    }
+}
+
 fn fill(
     base: &Path,
     shown: &[PathBuf],
     scratch: Option<&Path>,
     files: &[(&str, &[u8])],
 ) -> Result<(), String> {
-    let inside = |path: &Path| base.join(path.strip_prefix("/").unwrap_or(path));
+    let inside = |path: &Path| path_inside(base, path);
     // Where nothing is shown there is no interpreter, and nothing to link it with.
     let links = LINKS.iter().filter(|_| !shown.is_empty()).map(Path::new);
     for link in links.filter(|link| link.is_symlink()) {
         make_link(link, &inside(link))?;
     }
-    for path in shown {
-        let place = inside(path);
-        if path.is_symlink() {
-            make_folder(place.parent().unwrap_or(base))?;
-            make_link(path, &place)?;
-        } else if path.is_dir() {
-            make_folder(&place)?;
-            bind(path, &place, Some(Shows::Files))?;
-            packages(path).iter().try_for_each(|hidden| cover(&inside(hidden)))?;
-        } else {
-            make_folder(place.parent().unwrap_or(base))?;
-            make_file(&place)?;
-            bind(path, &place, Some(Shows::Files))?;
-        }
-    }
+    shown.iter().try_for_each(|path| show(base, path))?;
     make_folder(&inside(Path::new("/dev")))?;
     for device in DEVICES.map(Path::new) {
         make_file(&inside(device))?;

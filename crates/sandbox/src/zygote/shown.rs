@@ -17,7 +17,7 @@ const SYSTEM: [&str; 7] = [
     "/usr/share/zoneinfo",
 ];
 
-/// What packages that were installed are kept in.
+/// The folders of installed packages.
 const PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
 
 /// Files and folders, none of them below another.

@@ -49,11 +49,11 @@ fn rewards_that_are_all_equal_end_a_run_that_can_go_on() {
     let err = school.grpo("run").unwrap_err();
     assert_eq!(
         err.to_string(),
-        "no group had rollouts that differ for 3 steps: nothing can be learnt from such groups (mean \
+        "no group had rollouts with different rewards for 3 steps: there is nothing to learn from (mean \
          reward 0.500)"
     );
     assert!(err.is_no() && !err.is_usage());
-    assert!(err.hint().unwrap().contains("more samples a prompt"));
+    assert!(err.hint().unwrap().contains("more samples per prompt"));
     assert_eq!(steps(&school, "run"), [1, 2, 3]);
     assert_eq!(end(&school, "run"), (Outcome::Failed, err.to_string()));
     // What was learnt from traces is there, and whoever goes on is given as many steps again.
@@ -158,7 +158,7 @@ fn a_student_without_a_chat_template_is_refused_before_anything_is_written() {
     fs::remove_file(model.join("chat_template.jinja")).unwrap();
     let err = school.student(None).unwrap_err();
     assert!(matches!(err, TrainError::NoTemplate), "{err}");
-    assert!(err.is_usage() && err.hint().unwrap().contains("tuned for chats"));
+    assert!(err.is_usage() && err.hint().unwrap().contains("tuned for chat"));
 }
 
 #[test]
@@ -255,9 +255,9 @@ fn an_adapter_of_another_rank_scale_or_of_other_modules_is_refused() {
         text[text.find(" has `").unwrap()..].to_owned()
     };
     let rank = refused(&|lora| lora.rank = 8);
-    assert_eq!(rank, " has `lora.rank` 4, and the settings say 8");
+    assert_eq!(rank, " has `lora.rank` = 4, but the settings have 8");
     let alpha = refused(&|lora| lora.alpha = 16.0);
-    assert_eq!(alpha, " has `lora.alpha` 8, and the settings say 16");
+    assert_eq!(alpha, " has `lora.alpha` = 8, but the settings have 16");
     let modules = refused(&|lora| lora.target_modules = vec![Module::VProj, Module::QProj]);
-    assert!(modules.ends_with(r#"and the settings say ["q_proj","v_proj"]"#), "{modules}");
+    assert!(modules.ends_with(r#"but the settings have ["q_proj","v_proj"]"#), "{modules}");
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use whetstone_data::prepare::{DEFAULT_NGRAM, Split};
 use whetstone_data::source::Difficulty;
+use whetstone_recipe::datasets::SourcesNamed;
 
 use crate::cli::ConfigArgs;
 
@@ -100,6 +101,22 @@ pub struct PrepareArgs {
     /// Print the report as one JSON document instead of the summary
     #[arg(long)]
     pub json: bool,
+}
+
+impl PrepareArgs {
+    /// The sources that are named.
+    pub(super) fn named(&self) -> SourcesNamed {
+        SourcesNamed {
+            mbpp: self.mbpp.clone(),
+            apps: self.apps.clone(),
+            humaneval: self.humaneval.clone(),
+            leetcode: self.leetcode.clone(),
+            tasks: self.tasks.clone(),
+            difficulties: self.apps_difficulty.iter().map(|level| (*level).into()).collect(),
+            skip_apps: self.skip_apps,
+            embedded: self.embedded.is_some(),
+        }
+    }
 }
 
 /// Train/validation split of data sets.

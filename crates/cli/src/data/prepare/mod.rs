@@ -1,18 +1,15 @@
 //! `whet data prepare`: data sets in, two files of tasks out.
 
 mod args;
-mod locate;
 mod summary;
 
-use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::Seed;
 use whetstone_data::prepare::{PrepareSummary, Preparing, prepare};
-use whetstone_data::source::{DataSet, TaskSource};
+use whetstone_recipe::datasets::embedded;
 
 pub(super) use self::args::PrepareArgs;
-use self::locate::{embedded, locate};
 use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,7 +38,7 @@ fn prepare_with(
     seed: Seed,
     printer: Printer,
 ) -> Result<PrepareSummary, Failure> {
-    let origins = origins(args, printer)?;
+    let origins = args.named().origins(&printer)?;
     let made = args.embedded.map(|count| embedded(seed, count, &args.families));
     let made = made.transpose()?.unwrap_or_default();
     if args.embedded.is_some_and(|wanted| made.len() < wanted) {
@@ -67,36 +64,4 @@ fn prepare_with(
     });
     bar.finish_and_clear();
     Ok(report?)
-}
-
-/// The sources that were named; with none named, MBPP and APPS.
-fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<TaskSource>, Failure> {
-    let named =
-        [&args.mbpp, &args.apps, &args.humaneval, &args.leetcode].iter().any(|path| path.is_some());
-    let by_name = !named && args.tasks.is_empty() && args.embedded.is_none();
-    let mut origins = Vec::new();
-    let mut add = |kind: Option<DataSet>, path: &Path| {
-        let difficulties = args.apps_difficulty.iter().map(|level| (*level).into()).collect();
-        origins.push(TaskSource { kind, path: path.to_owned(), difficulties });
-    };
-    if by_name || args.mbpp.is_some() {
-        for path in locate(DataSet::Mbpp, args.mbpp.as_deref(), printer)? {
-            add(Some(DataSet::Mbpp), &path);
-        }
-    }
-    if (by_name && !args.skip_apps) || args.apps.is_some() {
-        for path in locate(DataSet::Apps, args.apps.as_deref(), printer)? {
-            add(Some(DataSet::Apps), &path);
-        }
-    }
-    if let Some(path) = &args.humaneval {
-        add(Some(DataSet::HumanEval), path);
-    }
-    if let Some(path) = &args.leetcode {
-        add(Some(DataSet::LeetCode), path);
-    }
-    for path in &args.tasks {
-        add(None, path);
-    }
-    Ok(origins)
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use whetstone_core::survivors::Survivors;
 use whetstone_data::prepare::{Counts, PrepareSummary, REPORT, Split, TRAIN, VAL};
+use whetstone_recipe::text::many;
 
-use crate::failure::counted;
 use crate::printer::{Printer, Tone};
+use crate::summary::{Lines, list};
 
 /// Findings of one sort that are shown; `prepare.json` has more.
 const SHOWN: usize = 5;
@@ -49,9 +50,9 @@ fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -
     let mut text = Vec::new();
     text.push(format!(
         "{} for training in {}, {} for validation in {}, in {:.1} s",
-        counted_tasks(report.train.tasks),
+        many(report.train.tasks, "task"),
         out.join(TRAIN).display(),
-        counted_tasks(report.val.tasks),
+        many(report.val.tasks, "task"),
         out.join(VAL).display(),
         took.as_secs_f64()
     ));
@@ -99,7 +100,7 @@ fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -
     text.join("\n") + "\n"
 }
 
-fn table(text: &mut Vec<String>, report: &PrepareSummary) {
+fn table(text: &mut Lines, report: &PrepareSummary) {
     text.push(format!(
         "\n  {:<12} {:>8} {:>6} {:>9} {:>13} {:>11} {:>11} {:>8} {:>8}",
         "source",
@@ -134,17 +135,9 @@ fn by_reason(report: &PrepareSummary) -> String {
     reasons.join(", ")
 }
 
-fn findings(text: &mut Vec<String>, head: &str, lines: impl Iterator<Item = String>, count: u64) {
+fn findings(text: &mut Lines, head: &str, lines: impl Iterator<Item = String>, count: u64) {
     text.push(format!("\n  {head}"));
-    text.extend(lines.take(SHOWN).map(|line| format!("    {line}")));
-    let more = count.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
-}
-
-fn counted_tasks(count: u64) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), "task")
+    list(text, lines, count, SHOWN);
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use whetstone_recipe::validation::ValidateRequest;
 
 use crate::cli::ConfigArgs;
 
@@ -56,6 +57,22 @@ pub struct ValidateArgs {
     /// Print the report as one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
+}
+
+impl ValidateArgs {
+    /// The tasks to prove.
+    pub(super) fn request(&self) -> ValidateRequest {
+        ValidateRequest {
+            tasks: self.tasks.clone(),
+            out: self.out.clone(),
+            dropped: self.dropped.clone(),
+            repeats: self.repeats,
+            max_cpu_share: self.max_cpu_share,
+            limit: self.limit,
+            fresh: self.fresh,
+            dry_run: self.dry_run,
+        }
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 
 use whetstone_data::prove::{Counts, Report};
+use whetstone_recipe::text::many;
 
 use super::ValidateArgs;
-use crate::failure::counted;
 use crate::printer::{Printer, Tone};
+use crate::summary::{Lines, list, messages};
 
 /// Tasks and error messages that are shown; the report has more.
 const SHOWN: usize = 10;
@@ -23,7 +24,7 @@ pub(super) fn text(report: &Report, args: &ValidateArgs, printer: Printer) -> St
 }
 
 #[expect(clippy::cast_precision_loss, reason = "programs are far below 2^53")]
-fn head(text: &mut Vec<String>, report: &Report) {
+fn head(text: &mut Lines, report: &Report) {
     let rate = report.programs as f64 / report.wall_seconds.max(1e-9);
     text.push(format!(
         "{} of {} proven, in {:.1} s ({} judged, {rate:.0}/s)",
@@ -38,7 +39,7 @@ fn head(text: &mut Vec<String>, report: &Report) {
     }
 }
 
-fn sources(text: &mut Vec<String>, report: &Report) {
+fn sources(text: &mut Lines, report: &Report) {
     let width = report.by_source.keys().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
     text.push(format!(
         "\n  {:<width$} {:>8} {:>8} {:>12} {:>8}  reasons",
@@ -63,7 +64,7 @@ fn row(name: &str, width: usize, counts: &Counts) -> String {
     format!("{row}  {}", reasons.join(", ")).trim_end().to_owned()
 }
 
-fn dropped(text: &mut Vec<String>, report: &Report, args: &ValidateArgs, printer: Printer) {
+fn dropped(text: &mut Lines, report: &Report, args: &ValidateArgs, printer: Printer) {
     if report.total.dropped == 0 {
         return;
     }
@@ -73,34 +74,27 @@ fn dropped(text: &mut Vec<String>, report: &Report, args: &ValidateArgs, printer
         Some(path) => format!("\n  {word} {count}, kept in {}", path.display()),
         None => format!("\n  {word} {count}; `--dropped FILE` keeps them with their reasons"),
     });
-    for task in report.dropped_tasks.iter().take(SHOWN) {
+    let tasks = report.dropped_tasks.iter().map(|task| {
         let id = task.id.as_deref().unwrap_or("(no id)");
         let (reason, detail) = (task.dropped.reason.name(), &task.dropped.detail);
-        text.push(format!("    {id}: {reason}: {detail}"));
-    }
-    let more = report.total.dropped.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
+        format!("{id}: {reason}: {detail}")
+    });
+    list(text, tasks, report.total.dropped, SHOWN);
 }
 
-fn doubtful(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn doubtful(text: &mut Lines, report: &Report, printer: Printer) {
     if report.warnings.is_empty() {
         return;
     }
     let word = printer.toned("doubtful", Tone::Doubtful);
     text.push(format!("\n  {word} {}", many(report.warnings.len() as u64, "proven task")));
-    for warning in report.warnings.iter().take(SHOWN) {
-        let id = warning.id.as_deref().unwrap_or("(no id)");
-        text.push(format!("    {id}: {}", warning.detail));
-    }
-    let more = report.warnings.len().saturating_sub(SHOWN);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
+    let tasks = report.warnings.iter().map(|warning| {
+        format!("{}: {}", warning.id.as_deref().unwrap_or("(no id)"), warning.detail)
+    });
+    list(text, tasks, report.warnings.len() as u64, SHOWN);
 }
 
-fn failed(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn failed(text: &mut Lines, report: &Report, printer: Printer) {
     if report.total.failed == 0 {
         return;
     }
@@ -109,13 +103,5 @@ fn failed(text: &mut Vec<String>, report: &Report, printer: Printer) {
     text.push(format!(
         "\n  {word} {count}: neither proven nor dropped; the same command tries again"
     ));
-    let mut errors: Vec<_> = report.errors.iter().collect();
-    errors.sort_by_key(|(_, count)| Reverse(**count));
-    for (message, count) in errors.into_iter().take(SHOWN) {
-        text.push(format!("    {count} × {message}"));
-    }
-}
-
-fn many(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+    messages(text, &report.errors, SHOWN);
 }

@@ -6,14 +6,14 @@ mod output;
 use whetstone_core::Seed;
 use whetstone_model::create::{CreateError, corpus, create};
 use whetstone_model::{Config, ExportError, Tokenizer};
+use whetstone_recipe::device;
+use whetstone_recipe::failure::Failure;
+use whetstone_recipe::model_failure::ModelFailure;
 
 pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
 use self::output::{CorpusInfo, Report};
-use super::ModelFailure;
-use crate::device;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Makes a model.

@@ -82,7 +82,7 @@ impl Report {
                 "corpus",
                 format!(
                     "{}: {mean_tokens:.1} tokens a line, {longest_tokens} the longest",
-                    crate::failure::counted(*lines, "line")
+                    whetstone_recipe::text::counted(*lines, "line")
                 ),
             ),
         ];

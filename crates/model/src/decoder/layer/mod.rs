@@ -91,7 +91,7 @@ pub(crate) struct LayerGradients<'a> {
     pub(crate) sums: GradientAccumulator<'a>,
 }
 
-/// What is needed of the gradients of a layer.
+/// The gradients of a layer that are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needed {
     /// That of its input too.

@@ -32,7 +32,7 @@ impl<'a> ValueFinder<'_, 'a> {
         }
     }
 
-    /// What a name may hold as a value.
+    /// The values that a name may hold.
     fn name(&self, name: &ExprName) -> Holds<'a> {
         let answers = self.answers;
         let is_given = self.given == ParameterValues::Answers && answers.values.is_given(name);
@@ -58,13 +58,13 @@ impl<'a> ValueFinder<'_, 'a> {
         ])
     }
 
-    /// What any attribute may hold.
+    /// The values that any attribute may hold.
     fn attributes(&self) -> Holds<'a> {
         let returned = self.answers.brought.returned.values();
         Holds::of_all(self.known().attributes.values().chain(returned).copied())
     }
 
-    /// What a callee is.
+    /// The function that a callee is.
     pub(super) fn callee(&self, callee: &Expr) -> Callee<'a> {
         let answers = self.answers;
         match callee {
@@ -103,7 +103,7 @@ impl<'a> ValueFinder<'_, 'a> {
         }
     }
 
-    /// What the value of a call may hold.
+    /// The answers that the value of a call may hold.
     fn call(&self, call: &ExprCall) -> Holds<'a> {
         let each: Vec<_> = arguments(call).map(|one| self.at(one)).collect();
         let given = Holds::of_all(each.iter().copied());
@@ -161,7 +161,7 @@ impl<'e> Visitor<'e> for ValueFinder<'_, '_> {
     }
 }
 
-/// What is called.
+/// The callee.
 pub(super) struct Callee<'a> {
     /// The function of the program that it may be.
     pub(super) function: Option<NamedFunction<'a>>,

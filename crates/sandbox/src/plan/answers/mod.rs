@@ -34,12 +34,12 @@ pub(super) struct NamedFunction<'a> {
     pub(super) name: &'a str,
 }
 
-/// What an expression may hold.
+/// The answers that an expression may hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Holds<'a> {
     /// An answer.
     pub(super) answer: bool,
-    /// What a function of the program was handed and may have changed: `sort(xs)`.
+    /// Arguments that a function of the program may have changed: `sort(xs)`.
     pub(super) changed: bool,
     /// An object of a class of the program.
     object: bool,
@@ -69,7 +69,7 @@ impl Holds<'_> {
 
 type Held<'a> = BTreeMap<&'a str, Holds<'a>>;
 
-/// What names, attributes and functions hold.
+/// The values that names, attributes and functions hold.
 #[derive(Default, PartialEq, Eq)]
 struct ValuesHeld<'a> {
     names: Held<'a>,
@@ -89,15 +89,15 @@ enum ParameterValues {
 pub(super) struct Answers<'a> {
     values: &'a FlowValues<'a>,
     functions: BTreeMap<&'a str, NamedFunction<'a>>,
-    /// What names and attributes hold where parameters hold answers.
+    /// The values of names and attributes if parameters hold answers.
     found: ValuesHeld<'a>,
-    /// What all hold where parameters hold nothing.
+    /// All values if parameters hold nothing.
     brought: ValuesHeld<'a>,
     /// Names and attributes that a function of the program may have changed.
     changed: BTreeSet<&'a str>,
     /// Everything was followed to its end.
     is_settled: bool,
-    /// What nobody can follow: an answer, or a function that the test uses as a value.
+    /// Values that cannot be followed: an answer, or a function that the test uses as a value.
     anything: Holds<'a>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Answers<'a> {
         answers
     }
 
-    /// Which function of the program a callee may be.
+    /// The function of the program that a callee may be.
     pub(super) fn function(&self, callee: &Expr) -> Option<NamedFunction<'a>> {
         self.look(ParameterValues::Answers).callee(callee).function
     }
@@ -142,7 +142,7 @@ impl<'a> Answers<'a> {
         first(callee).is_some_and(|name| self.functions.contains_key(name))
     }
 
-    /// What an expression may hold.
+    /// The answers that an expression may hold.
     pub(super) fn holds(&self, expression: &Expr) -> Holds<'a> {
         self.look(ParameterValues::Answers).at(expression)
     }

@@ -22,7 +22,7 @@ pub(super) struct Taken<'a> {
     all: Vec<&'a str>,
     rest: Option<&'a str>,
     keywords: Option<&'a str>,
-    /// Where they are what they are.
+    /// The scope in which they are valid.
     within: TextRange,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Taken<'a> {
         found.or(self.keywords).into_iter().collect()
     }
 
-    /// What each parameter gets of a call's arguments, of which the first may be for `self`.
+    /// The arguments of a call by parameter; the first may be for `self`.
     fn given(&self, arguments: &'a Arguments, skipped: usize) -> Vec<(&'a str, &'a Expr)> {
         let mut given = Vec::new();
         let mut spread = false;

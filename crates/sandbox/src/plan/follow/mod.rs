@@ -17,7 +17,7 @@ use self::link::Taken;
 pub(super) use self::link::arguments;
 pub(super) use self::places::{AssignmentTarget, places};
 
-/// Whose text an expression is part of.
+/// The text that an expression is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextOrigin {
     Test,
@@ -47,14 +47,15 @@ pub(super) type Stands<'a> = BTreeMap<&'a str, Vec<FlowValue<'a>>>;
 /// them are looked through several times; a test as long as a test may be has 64 KiB.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What names stand for.
+/// The values of names.
 #[derive(Default)]
 pub(super) struct FlowValues<'a> {
-    /// What each name is assigned, takes its elements from, or holds.
+    /// The expressions that each name is assigned, iterates over, or contains.
     pub(super) names: Stands<'a>,
-    /// The same of attributes, by their names, whatever they are of.
+    /// The expressions assigned to attributes, by attribute name, for any object.
     pub(super) attributes: Stands<'a>,
-    /// What each function and method returns, and everything that the methods and attributes of a class do.
+    /// The return values of each function and method, and for a class those of all its methods and
+    /// attributes.
     pub(super) returned: Stands<'a>,
     /// The conditions under which names are assigned and functions return.
     pub(super) conditions: Stands<'a>,
@@ -68,10 +69,10 @@ pub(super) struct FlowValues<'a> {
     pub(super) by_text: bool,
     /// Calls that are statements.
     pub(super) statements: Vec<Called<'a>>,
-    /// How often each name is read, and how often only to hold it against `None`.
+    /// The number of reads of each name, and of those that only compare it with `None`.
     pub(super) reads: BTreeMap<&'a str, usize>,
     pub(super) against_none: BTreeMap<&'a str, usize>,
-    /// How often each name is used as a value and not called.
+    /// The number of uses of each name as a value, not as a callee.
     handed: BTreeMap<&'a str, usize>,
     /// Calls whose values get a name, and those that are held against `None` at once.
     assigned: Vec<(&'a str, Called<'a>)>,
@@ -143,7 +144,7 @@ impl<'a> FlowValues<'a> {
         self.handed.contains_key(name)
     }
 
-    /// How often a name is read.
+    /// The number of reads of a name.
     pub(super) fn reads(&self, name: &str) -> usize {
         self.reads.get(name).copied().unwrap_or_default()
     }
@@ -186,7 +187,7 @@ impl<'a> FlowValues<'a> {
         }
     }
 
-    /// What the function returns that the walk is in; its class stands for that too.
+    /// The return values of the current function; its class counts as returning them too.
     fn give_back(&mut self, value: &'a Expr) {
         let value = self.value(value);
         let Some(name) = self.within.last().copied() else { return };
@@ -283,7 +284,7 @@ pub(super) fn called_name(callee: &Expr) -> Option<&str> {
     }
 }
 
-/// How long an expression is.
+/// The length of an expression.
 fn bytes(expression: &Expr) -> usize {
     expression.range().len().to_usize()
 }

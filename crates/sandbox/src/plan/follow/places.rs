@@ -4,7 +4,7 @@ use ruff_python_ast::{Expr, ExprAttribute};
 
 use crate::plan::python::is_builtin;
 
-/// What holds a value that is put into it.
+/// The target of an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::plan) enum AssignmentTarget<'a> {
     Name(&'a str),

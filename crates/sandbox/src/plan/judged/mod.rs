@@ -98,7 +98,7 @@ struct Search<'a> {
     names: Held<'a>,
     attributes: Held<'a>,
     returned: Held<'a>,
-    /// How often each name is handed to a judge by a statement.
+    /// The number of times that a statement passes each name to a judge.
     handed: OnceCell<BTreeMap<&'a str, usize>>,
     found: Option<Judge<'a>>,
 }
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
         self.answers.holds(argument).answer && reads > handed + against_none
     }
 
-    /// How often each name is handed to a judge by a statement.
+    /// The number of times that a statement passes each name to a judge.
     fn handed(&self) -> BTreeMap<&'a str, usize> {
         let mut handed = BTreeMap::new();
         for one in self.values.dropped().filter(|one| self.judge(one.call, one.origin).is_some()) {
@@ -316,7 +316,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What a callee stands for that is not the program's.
+    /// The value of a callee that is not the program's.
     fn callee(&self, callee: &'a Expr, by: Use, origin: TextOrigin, used: &mut Vec<Used<'a>>) {
         match callee {
             // A method of an answer is asked for what it is (`decode(…).startswith("a")`), one of a

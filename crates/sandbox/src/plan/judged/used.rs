@@ -3,7 +3,7 @@
 use super::uses::Use;
 use crate::plan::follow::TextOrigin;
 
-/// Where a judge is called, and by what name.
+/// The call of a judge, and its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Judge<'a> {
     pub(super) at: usize,

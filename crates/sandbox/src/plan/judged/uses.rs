@@ -7,7 +7,7 @@ use ruff_python_ast::{Comprehension, Expr, Stmt, StmtFunctionDef};
 
 use crate::plan::follow::{called_name, is_asserting};
 
-/// What an expression's value is used for.
+/// The use of an expression's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// An `assert` says that it is true.

@@ -1,0 +1,146 @@
+//! The location of a data set: a local path, or a name on the hub.
+
+use std::path::{Path, PathBuf};
+
+use whetstone_core::{Seed, Task};
+use whetstone_data::source::{DataSet, Difficulty, TaskSource, is_table};
+use whetstone_data::{Partition, embedded};
+use whetstone_remote::hub::{self, HubError, Repo, fetch_all};
+
+use crate::failure::Failure;
+use crate::find::on_download;
+use crate::observer::Observer;
+
+/// A data set on the hub, and its relevant files.
+struct Published {
+    name: &'static str,
+    /// The prefix of their paths.
+    files: &'static str,
+    flag: &'static str,
+}
+
+const MBPP: Published =
+    Published { name: "google-research-datasets/mbpp", files: "full/", flag: "--mbpp" };
+const APPS: Published = Published { name: "codeparrot/apps", files: "train.jsonl", flag: "--apps" };
+
+/// The sources that are named.
+#[derive(Debug, Clone, Default)]
+pub struct SourcesNamed {
+    /// MBPP: a path, or its name on the hub.
+    pub mbpp: Option<PathBuf>,
+    /// APPS: a path, or its name on the hub.
+    pub apps: Option<PathBuf>,
+    /// HumanEval: a path.
+    pub humaneval: Option<PathBuf>,
+    /// `LeetCodeDataset`: a path.
+    pub leetcode: Option<PathBuf>,
+    /// Files of tasks.
+    pub tasks: Vec<PathBuf>,
+    /// The difficulties of APPS that are used; all if there are none.
+    pub difficulties: Vec<Difficulty>,
+    /// APPS is left out if nothing is named.
+    pub skip_apps: bool,
+    /// Embedded tasks are wanted.
+    pub embedded: bool,
+}
+
+impl SourcesNamed {
+    /// Where to read: with nothing named, MBPP and APPS, from the hub.
+    ///
+    /// # Errors
+    ///
+    /// If the hub does not give a data set.
+    pub fn origins(&self, observer: &dyn Observer) -> Result<Vec<TaskSource>, Failure> {
+        let named = [&self.mbpp, &self.apps, &self.humaneval, &self.leetcode];
+        let nothing = named.iter().all(|path| path.is_none()) && self.tasks.is_empty();
+        let by_name = nothing && !self.embedded;
+        let mut found = Vec::new();
+        let mut add = |kind, paths: Vec<PathBuf>| {
+            found.extend(paths.into_iter().map(|path| (kind, path)));
+        };
+        if by_name || self.mbpp.is_some() {
+            add(Some(DataSet::Mbpp), locate(DataSet::Mbpp, self.mbpp.as_deref(), observer)?);
+        }
+        if (by_name && !self.skip_apps) || self.apps.is_some() {
+            add(Some(DataSet::Apps), locate(DataSet::Apps, self.apps.as_deref(), observer)?);
+        }
+        add(Some(DataSet::HumanEval), self.humaneval.iter().cloned().collect());
+        add(Some(DataSet::LeetCode), self.leetcode.iter().cloned().collect());
+        add(None, self.tasks.clone());
+        let origin =
+            |(kind, path)| TaskSource { kind, path, difficulties: self.difficulties.clone() };
+        Ok(found.into_iter().map(origin).collect())
+    }
+}
+
+/// The files of a data set: the given path, or the files on the hub.
+fn locate(
+    source: DataSet,
+    given: Option<&Path>,
+    observer: &dyn Observer,
+) -> Result<Vec<PathBuf>, Failure> {
+    let published = if source == DataSet::Apps { &APPS } else { &MBPP };
+    match given {
+        Some(path) if path.exists() || !is_name(path) => Ok(vec![path.to_owned()]),
+        Some(name) => fetch(&name.to_string_lossy(), published, observer),
+        None => fetch(published.name, published, observer),
+    }
+}
+
+/// A name of the hub; a file of a data set has an ending.
+fn is_name(path: &Path) -> bool {
+    hub::is_name(path) && path.extension().is_none()
+}
+
+/// Fetches the tables of a repository: all of them, or of the published one those that count.
+fn fetch(
+    name: &str,
+    published: &Published,
+    observer: &dyn Observer,
+) -> Result<Vec<PathBuf>, Failure> {
+    let beginning = if name == published.name { published.files } else { "" };
+    let wanted = |path: &str| path.starts_with(beginning) && is_table(Path::new(path));
+    let fetched = Repo::dataset(name).and_then(|repo| {
+        fetch_all(&repo, &wanted, &format!("{beginning}*.parquet"), &on_download(observer))
+    });
+    fetched.map_err(|source: HubError| Failure::Hub {
+        name: name.to_owned(),
+        flag: published.flag,
+        source: Box::new(source),
+    })
+}
+
+/// Tasks that need no download, of some families or of all.
+///
+/// # Errors
+///
+/// If there is no such family.
+pub fn embedded(
+    seed: Seed,
+    count: usize,
+    families: &[String],
+) -> Result<Vec<(Partition, Task)>, Failure> {
+    let names: Vec<&str> = families.iter().map(String::as_str).collect();
+    let generator = if names.is_empty() {
+        embedded::Generator::new(seed)
+    } else {
+        embedded::Generator::of_families(seed, &names)
+            .map_err(|name| Failure::Family { name: name.to_owned() })?
+    };
+    Ok(generator.take(count).map(|made| (made.part, made.task)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_the_hub_is_told_from_a_path() {
+        for name in ["owner/name", "google-research-datasets/mbpp"] {
+            assert!(is_name(Path::new(name)), "{name}");
+        }
+        for path in ["mbpp.jsonl", "data/mbpp.jsonl", "./data/mbpp", "/a/b", "../a", "a/b/c", "a"] {
+            assert!(!is_name(Path::new(path)), "{path}");
+        }
+    }
+}

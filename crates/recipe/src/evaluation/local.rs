@@ -1,0 +1,159 @@
+//! A model on this machine, measured.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use whetstone_core::Message;
+use whetstone_core::config::DeviceChoice;
+use whetstone_core::prompt::Prompt;
+use whetstone_env::environment::Environment;
+use whetstone_eval::{Evaluated, make_room};
+use whetstone_infer::{Limits, Local};
+use whetstone_model::Pretrained;
+use whetstone_model::decoder::{LoadOptions, WeightFormat};
+use whetstone_model::memory::{self, Plan, Purpose, Target, Work};
+use whetstone_model::template::{ChatTemplate, Options};
+use whetstone_rollout::collect::RenderError;
+
+use super::{Measure, Source};
+use crate::failure::Failure;
+use crate::find::{self, Around, Found};
+use crate::model_failure::ModelFailure;
+use crate::{device, environment};
+
+/// Evaluates the model; `None` if it was stopped.
+pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
+    // Before anything large is loaded: the judge's processes are children of this one.
+    let environment = environment::for_tasks(measure.config, measure.tasks)?;
+    make_room(&measure.request.out, measure.earlier())?;
+    let place = find(measure)?;
+    let model = place.open()?;
+    let max_tokens = measure.max_tokens(model.config.positions);
+    let room = room(&model, max_tokens)?;
+    let has_turns = measure.tasks.iter().any(|task| environment.max_turns(task) > 1);
+    let longest = if has_turns { room } else { longest(measure, &model)?.min(room) };
+    let device = device::open(measure.config, measure.request.threads, measure.observer)?;
+    let weights = WeightFormat::frozen(measure.request.eight_bit);
+    let options = LoadOptions { weights, positions: longest + max_tokens };
+    let decoder = place.load(&model, &device, options)?;
+    let about = measure.about_sampling(place.name.clone(), max_tokens, settings(&place, measure));
+    let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
+    let mut source = Source {
+        generator: &mut local,
+        tokenizer: Some(model.tokenizer.digest()),
+        render: &|messages| {
+            tokens(&model, messages).map_err(|err| RenderError::from(err.to_string()))
+        },
+        thinking_opened: model.template.as_ref().is_some_and(ChatTemplate::opens_thinking),
+        max_tokens,
+        max_prompt_tokens: longest,
+    };
+    measure.evaluate(&about, &environment, &mut source)
+}
+
+/// The memory that sampling takes.
+pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
+    let model = find(measure)?.open()?;
+    let max_tokens = measure.max_tokens(model.config.positions);
+    let longest = longest(measure, &model)?.min(room(&model, max_tokens)?);
+    let target = match measure.config.run.device() {
+        Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
+        _ => Target::Cpu,
+    };
+    let work = Work {
+        batch: Limits::default().sequences,
+        length: longest + max_tokens,
+        eight_bit: measure.request.eight_bit,
+        target,
+    };
+    Ok(memory::plan(&model.config, work, Purpose::Inference))
+}
+
+/// The model that is meant.
+fn find(measure: &Measure<'_>) -> Result<Found, Failure> {
+    let unpack: PathBuf = measure.request.out.join("student");
+    let around = Around { unpack: Some(&unpack), ..Around::of(measure.config, measure.observer) };
+    find::find(&named(measure, &around), &around)?.with_adapter(measure.request.adapter.as_deref())
+}
+
+/// The model's name: the given one, or else the result of the last run, or else the student. An
+/// adapter belongs to the student.
+fn named(measure: &Measure<'_>, around: &Around<'_>) -> String {
+    let student = &measure.config.student.model_name;
+    let is_set =
+        measure.request.sources.set.iter().any(|set| set.starts_with("student.model_name="));
+    if let Some(given) = &measure.request.model {
+        return given.clone();
+    }
+    let last = find::last_run(around.runs).filter(|_| measure.request.adapter.is_none() && !is_set);
+    if let Some(run) = last {
+        let made = around.runs.join(&run).join("outputs/final_model");
+        let shown = made.display();
+        measure
+            .observer
+            .note(&format_args!("no `--model`: measuring {shown}, the result of the last run"));
+        return shown.to_string();
+    }
+    measure.observer.note(&format_args!("no `--model`: measuring `student.model_name`, {student}"));
+    student.clone()
+}
+
+/// The identity of the model, which a resumed evaluation must find unchanged: names and files.
+fn settings(place: &Found, measure: &Measure<'_>) -> Vec<(&'static str, String)> {
+    let adapter = place.adapter.as_ref();
+    let mut settings = vec![
+        ("--model", place.name.clone()),
+        ("the model's files", stamp(&place.model)),
+        ("--adapter", adapter.map_or_else(String::new, |path| path.display().to_string())),
+        ("the adapter's files", adapter.map_or_else(String::new, |path| stamp(path))),
+        ("--8bit", measure.request.eight_bit.to_string()),
+    ];
+    // The CPU is not named, as in evaluations from before there was a choice.
+    let device = Some(measure.config.run.device.clone()).filter(|device| device != "cpu");
+    settings.extend(device.map(|device| ("--device", device)));
+    settings.extend(measure.request.keep_tokens.then(|| ("--keep-tokens", true.to_string())));
+    settings
+}
+
+/// Size and modification time of a model's files.
+fn stamp(path: &Path) -> String {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = entries.chain([path.to_owned()]).filter_map(|path| fs::metadata(path).ok());
+    let files: Vec<_> = files.filter(fs::Metadata::is_file).collect();
+    let bytes: u64 = files.iter().map(fs::Metadata::len).sum();
+    let written = files.iter().filter_map(|file| file.modified().ok()).max();
+    let seconds = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    format!("{bytes} bytes of {}", seconds.map_or(0, |since| since.as_secs()))
+}
+
+/// Tokens that a prompt may have.
+fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
+    match model.config.positions.saturating_sub(max_tokens) {
+        0 => Err(Failure::Usage {
+            problem: "completions may be as long as the model's whole context",
+            hint: "lower `--max-tokens` to leave room for prompts",
+        }),
+        room => Ok(room),
+    }
+}
+
+/// Tokens of the longest prompt.
+fn longest(measure: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
+    let mut longest = 1;
+    for task in measure.tasks {
+        let prompt = Prompt::new(task.view(), measure.config.prompt.language);
+        longest = longest.max(tokens(model, &prompt.messages())?.len());
+    }
+    Ok(longest)
+}
+
+/// The tokens of a conversation. A model without a chat template gets the messages as paragraphs of
+/// plain text.
+fn tokens(model: &Pretrained, messages: &[Message]) -> Result<Vec<u32>, ModelFailure> {
+    let text = match &model.template {
+        Some(template) => template.render(messages, &Options::prompt())?,
+        None => messages.iter().flat_map(|message| [message.content.as_str(), "\n\n"]).collect(),
+    };
+    Ok(model.tokenizer.encode(&text)?)
+}

@@ -1,0 +1,290 @@
+//! An evaluation: a model and tasks in, pass@k with intervals and every sample out.
+//!
+//! ```text
+//! a model here   ─┐
+//! a server       ─┼─► samples, judged ─► OUT/rollouts.jsonl ─► OUT/evaluation_results.json
+//! given samples  ─┘
+//! ```
+
+mod dry_run;
+mod given;
+mod local;
+mod remote;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use whetstone_config::Sources;
+use whetstone_core::config::Config;
+use whetstone_core::jsonl::read_tasks;
+use whetstone_core::task::PROGRAM;
+use whetstone_core::{Seed, Task};
+use whetstone_env::registry::Environments;
+use whetstone_eval::{
+    About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, Times, evaluate, suite,
+};
+use whetstone_infer::{Generator, Rule};
+use whetstone_rollout::collect::{Collecting, Render};
+
+use crate::dry_run::Outcome;
+use crate::failure::Failure;
+use crate::observer::{Observer, Progress};
+use crate::text::counted;
+use crate::untested;
+
+/// An evaluation to make.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub struct EvalRequest {
+    /// The file of tasks.
+    pub tasks: PathBuf,
+    /// The model's name, if it is not that of the last run or of the settings.
+    pub model: Option<String>,
+    /// An adapter for the model.
+    pub adapter: Option<PathBuf>,
+    /// The address of a server to ask instead of a local model.
+    pub server: Option<String>,
+    /// A file of completions to judge instead of sampling.
+    pub samples: Option<PathBuf>,
+    /// The directory of the results.
+    pub out: PathBuf,
+    /// Maximal tokens of a completion, if not those of the settings.
+    pub max_tokens: Option<usize>,
+    /// Only so many of the first tasks.
+    pub max_tasks: Option<usize>,
+    /// No greedy sample.
+    pub skip_greedy: bool,
+    /// Stores token ids and log-probabilities.
+    pub keep_tokens: bool,
+    /// Replaces earlier results.
+    pub fresh: bool,
+    /// Only the plan is wanted.
+    pub dry_run: bool,
+    /// Quantises projections to 8 bits.
+    pub eight_bit: bool,
+    /// CPU threads; one per core if absent.
+    pub threads: Option<usize>,
+    /// Sources of settings.
+    pub sources: Sources,
+}
+
+/// Measures a model, or completions of a file; `None` if it was stopped, and judged samples are kept.
+///
+/// # Errors
+///
+/// If settings, tasks or the model cannot be used, or measuring fails.
+pub fn run(
+    request: &EvalRequest,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Result<Outcome<Option<Results>>, Failure> {
+    let began = Instant::now();
+    let config = request.sources.load(&[]).map_err(Failure::Config)?.config;
+    let tasks = tasks(request, &config, observer)?;
+    let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
+    if request.dry_run {
+        return Ok(Outcome::plan(dry_run::run(&measure)?));
+    }
+    Ok(Outcome::Done(measure.measure()?.map(|evaluated| evaluated.results)))
+}
+
+fn tasks(
+    request: &EvalRequest,
+    config: &Config,
+    observer: &dyn Observer,
+) -> Result<Vec<Task>, Failure> {
+    let path = &request.tasks;
+    let mut tasks = untested::left_out(path, read_tasks(path)?, config, observer);
+    if let Some(most) = request.max_tasks {
+        tasks.truncate(most);
+    }
+    if tasks.is_empty() {
+        return Err(EvalError::NoTasks.into());
+    }
+    Ok(tasks)
+}
+
+/// Shows how far a measurement is: samples are judged while others are sampled.
+pub(crate) fn show_sampled(progress: &dyn Progress, now: Sampled) {
+    let Sampled { sampled, done, all } = now;
+    progress.reach(done as u64, all as u64);
+    if sampled < all {
+        progress.phase("sampling", sampled, all);
+    } else {
+        progress.phase("judging", done, all);
+    }
+}
+
+/// Samples whose prompts are in memory at a time.
+const AT_A_TIME: usize = 4096;
+
+/// A measurement to make.
+struct Measure<'a> {
+    request: &'a EvalRequest,
+    config: &'a Config,
+    tasks: &'a [Task],
+    stop: &'a AtomicBool,
+    began: Instant,
+    observer: &'a dyn Observer,
+}
+
+/// The generator, and how its prompts are rendered.
+struct Source<'a> {
+    generator: &'a mut dyn Generator,
+    /// The digest of its vocabulary; a server does not say it.
+    tokenizer: Option<String>,
+    render: &'a Render<'a>,
+    thinking_opened: bool,
+    max_tokens: usize,
+    max_prompt_tokens: usize,
+}
+
+impl Measure<'_> {
+    /// Evaluates the requested model; `None` if it was stopped.
+    fn measure(&self) -> Result<Option<Evaluated>, Failure> {
+        match (&self.request.samples, &self.request.server) {
+            (Some(samples), _) => given::measure(self, samples).map(Some),
+            (None, Some(url)) => remote::measure(self, url),
+            (None, None) => local::measure(self),
+        }
+    }
+
+    /// Maximal tokens of a completion, for a model with this context length.
+    fn max_tokens(&self, positions: usize) -> usize {
+        let asked = self.request.max_tokens;
+        asked.unwrap_or((self.config.grpo.max_completion_length as usize).min(positions / 2).max(1))
+    }
+
+    fn earlier(&self) -> Earlier {
+        if self.request.fresh { Earlier::Forget } else { Earlier::Resume }
+    }
+
+    /// The description for the results: the settings that influence a sample or its verdict, and
+    /// `more`.
+    fn about(&self, model: String, more: Vec<(&str, String)>) -> About {
+        let config = self.config;
+        let common = vec![
+            ("the tasks", suite(self.tasks)),
+            ("prompt.language", format!("{:?}", config.prompt.language)),
+            ("sandbox.cpu_seconds", config.sandbox.cpu_seconds.to_string()),
+            ("sandbox.memory_mib", config.sandbox.memory_mib.to_string()),
+        ];
+        // Not named where they are the defaults, as in evaluations from before there was a choice.
+        let env = &config.env;
+        let kind = (env.kind != PROGRAM).then(|| ("env.kind", env.kind.clone()));
+        let turns = (env.max_turns > 0).then(|| ("env.max_turns", env.max_turns.to_string()));
+        let settings = common.into_iter().chain(kind).chain(turns).chain(more);
+        let settings: BTreeMap<String, String> =
+            settings.map(|(name, value)| (name.to_owned(), value)).collect();
+        About { model, k: config.eval.k.clone(), settings }
+    }
+
+    /// Like [`Self::about`], with the settings of sampling.
+    fn about_sampling(
+        &self,
+        model: String,
+        max_tokens: usize,
+        mut more: Vec<(&str, String)>,
+    ) -> About {
+        let eval = &self.config.eval;
+        more.extend([
+            ("seed", self.config.seed.to_string()),
+            ("eval.num_samples", eval.num_samples.to_string()),
+            ("eval.temperature", eval.temperature.to_string()),
+            ("--max-tokens", max_tokens.to_string()),
+            ("--skip-greedy", self.request.skip_greedy.to_string()),
+        ]);
+        self.about(model, more)
+    }
+
+    /// Evaluates a generator; `None` if it was stopped.
+    fn evaluate(
+        &self,
+        about: &About,
+        environment: &Environments,
+        source: &mut Source<'_>,
+    ) -> Result<Option<Evaluated>, Failure> {
+        let progress = self.observer.progress("sample");
+        let collecting = Collecting {
+            environment,
+            render: source.render,
+            thinking_opened: source.thinking_opened,
+            rule: Rule::at(self.config.eval.temperature),
+            max_tokens: source.max_tokens,
+            max_prompt_tokens: source.max_prompt_tokens,
+            // Few, so that little is lost if a server goes away.
+            judges: 2 * whetstone_env::judge::workers(self.config),
+            on_event: &|_| ControlFlow::Continue(()),
+        };
+        let evaluating = Evaluating {
+            collecting,
+            about,
+            tokenizer: source.tokenizer.as_deref(),
+            keeps_tokens: self.request.keep_tokens,
+            samples: self.config.eval.num_samples as usize,
+            with_greedy: !self.request.skip_greedy,
+            samples_at_a_time: AT_A_TIME,
+            seed: Seed::new(self.config.seed).derive("eval", 0),
+            directory: &self.request.out,
+            earlier: self.earlier(),
+            on_progress: &|now| show_sampled(&*progress, now),
+            stop: self.stop,
+        };
+        let loading = self.began.elapsed();
+        let evaluated = evaluate(&evaluating, source.generator, self.tasks);
+        progress.finish();
+        let evaluated = evaluated?;
+        if let Some(evaluated) = &evaluated {
+            self.observer.note(&times(loading, &evaluated.times));
+        }
+        Ok(evaluated)
+    }
+}
+
+/// Timings, with the time of loading.
+fn times(loading: Duration, times: &Times) -> String {
+    let Times { prompts, sampling, judging, counting, samples, tokens } = times;
+    let seconds = |time: &Duration| format!("{:.1} s", time.as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "a rate in whole tokens")]
+    let rate = *tokens as f64 / sampling.as_secs_f64().max(1e-9);
+    let mut text = format!("time: loading {}", seconds(&loading));
+    if !prompts.is_zero() {
+        let _ = write!(text, ", prompts {}", seconds(prompts));
+    }
+    let _ = write!(text, ", sampling {} for {}", seconds(sampling), counted(*samples, "sample"));
+    if *tokens > 0 {
+        let _ = write!(text, " of {} ({rate:.0} a second)", counted(*tokens, "token"));
+    }
+    let _ = write!(text, ", judging after that {}", seconds(judging));
+    let _ = write!(text, ", counting {}", seconds(counting));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_told_by_phase() {
+        let of = Duration::from_millis;
+        let here = Times {
+            prompts: of(1500),
+            sampling: of(20_000),
+            judging: of(40),
+            counting: of(300),
+            samples: 1,
+            tokens: 5000,
+        };
+        let expected = "time: loading 2.0 s, prompts 1.5 s, sampling 20.0 s for 1 sample of 5000 tokens \
+                        (250 a second), judging after that 0.0 s, counting 0.3 s";
+        assert_eq!(times(of(2000), &here), expected);
+        let server = Times { prompts: Duration::ZERO, samples: 8, tokens: 0, ..here };
+        let expected = "time: loading 2.0 s, sampling 20.0 s for 8 samples, judging after that 0.0 s, \
+                        counting 0.3 s";
+        assert_eq!(times(of(2000), &server), expected);
+    }
+}

@@ -1,0 +1,61 @@
+//! A LoRA adapter merged into its base model, or rewritten for another name of it.
+
+use std::path::Path;
+
+use whetstone_core::config::Config;
+use whetstone_model::ExportOptions;
+use whetstone_model::adapter::AdapterSettings;
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
+use whetstone_model::weights::Dtype;
+
+use crate::device;
+use crate::failure::Failure;
+use crate::find::{Around, find};
+use crate::model_failure::ModelFailure;
+use crate::observer::Observer;
+
+/// A model to write.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportRequest<'a> {
+    /// The model, an adapter or a run.
+    pub model: &'a str,
+    /// The adapter that is merged into it.
+    pub adapter: Option<&'a Path>,
+    /// The directory, which does not exist yet.
+    pub out: &'a Path,
+    /// Writes the adapter itself, for this base.
+    pub base_model: Option<&'a str>,
+    /// Type of the stored weights.
+    pub dtype: Dtype,
+}
+
+/// Writes a model, or its adapter alone; returns the number of parameters.
+///
+/// # Errors
+///
+/// If the model cannot be read, or the directory cannot be written.
+pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize, Failure> {
+    let config = Config::default();
+    let found = find(request.model, &Around::of(&config, observer))?;
+    let found = found.with_adapter(request.adapter)?;
+    let model = found.open()?;
+    let device = device::cpu(Some(1))?;
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1 };
+    let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)
+        .map_err(ModelFailure::from)?;
+    let settings = found.adapter.map(|dir| decoder.load_adapter(&dir)).transpose();
+    let settings = settings.map_err(ModelFailure::from)?;
+    let (all, trained) = decoder.parameters().count();
+    let Some(base) = request.base_model else {
+        let options = ExportOptions { dtype: request.dtype, ..ExportOptions::default() };
+        decoder.export_merged(&model, request.out, options).map_err(ModelFailure::from)?;
+        return Ok(all);
+    };
+    let known = settings.ok_or(Failure::Usage {
+        problem: "`--base-model` names the base of an adapter, and this model has no adapter",
+        hint: "name an adapter or a run, or leave `--base-model` out",
+    })?;
+    let settings = AdapterSettings { base: Some(base.to_owned()), ..known };
+    decoder.export_adapter(&settings, request.out, Dtype::F32).map_err(ModelFailure::from)?;
+    Ok(trained)
+}

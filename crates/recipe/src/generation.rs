@@ -1,0 +1,149 @@
+//! Completions of prompts by a model on this machine.
+//!
+//! Prompts are tokenized before the weights are read, so that problems with them are reported
+//! immediately.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use whetstone_core::Seed;
+use whetstone_core::config::{Config, DeviceChoice};
+use whetstone_infer::{
+    GenerateError, Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage,
+};
+use whetstone_model::Pretrained;
+use whetstone_model::decoder::{LoadOptions, WeightFormat};
+
+use crate::device;
+use crate::failure::Failure;
+use crate::find::{Around, find};
+use crate::model_failure::ModelFailure;
+use crate::observer::{Observer, Silent};
+use crate::prompts::{Chat, Given, Rendered, render};
+
+/// How prompts are to be completed, and by whom.
+#[derive(Debug, Clone)]
+pub struct GenerateRequest {
+    /// The model.
+    pub model: String,
+    /// An adapter for it.
+    pub adapter: Option<PathBuf>,
+    /// Applies the model's chat template.
+    pub chat: Option<Chat>,
+    /// Maximal tokens of a completion.
+    pub max_tokens: usize,
+    /// The sampling rule.
+    pub rule: Rule,
+    /// Completions of each prompt.
+    pub samples: usize,
+    /// The random seed.
+    pub seed: u64,
+    /// Stop strings.
+    pub stop: Vec<String>,
+    /// Quantises projections to 8 bits.
+    pub eight_bit: bool,
+    /// The device.
+    pub device: DeviceChoice,
+    /// CPU threads; one per core if absent.
+    pub threads: Option<usize>,
+    /// Tokens of prompt and completion together, at most; the model's context length if absent.
+    pub context: Option<usize>,
+    /// Bytes of the KV cache.
+    pub cache_bytes: usize,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct Generated {
+    /// The prompts as the model saw them.
+    pub prompts: Vec<Rendered>,
+    /// The work of the generator.
+    pub usage: Usage,
+    /// The time until the model was loaded.
+    pub loading: Duration,
+}
+
+/// Completes prompts; each completion is handed over as soon as it is done, and a `Break` ends the work.
+///
+/// # Errors
+///
+/// If the model or a prompt cannot be used, or the device fails.
+pub fn run(
+    request: &GenerateRequest,
+    given: Vec<Given>,
+    done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+    observer: &dyn Observer,
+) -> Result<Generated, Failure> {
+    let began = Instant::now();
+    let config = Config::default();
+    let found = find(&request.model, &Around::of(&config, observer))?;
+    let found = found.with_adapter(request.adapter.as_deref())?;
+    let model = found.open()?;
+    let limit = context(request, &model)?;
+    let chat = request.chat.as_ref();
+    let prompts = given.into_iter().map(|given| render(&model, chat, limit, given));
+    let prompts: Vec<Rendered> = prompts.collect::<Result<_, _>>()?;
+    let longest = prompts.iter().map(|prompt| prompt.tokens.len()).max().unwrap_or(0);
+    let device = device::choose(request.device, request.threads, observer)?;
+    let options = LoadOptions {
+        weights: WeightFormat::frozen(request.eight_bit),
+        positions: limit.min(longest + request.max_tokens),
+    };
+    let decoder = found.load(&model, &device, options)?;
+    let loading = began.elapsed();
+    observer.note(&format_args!("{} loaded in {:.2} s", request.model, loading.as_secs_f64()));
+    let limits = Limits { cache_bytes: request.cache_bytes, ..Limits::default() };
+    let mut generator = Local::new(&decoder, &model.tokenizer, limits);
+    let samples = prompts.len() * request.samples;
+    // One that is waited for alone is handed over as soon as it is there.
+    let watched: &dyn Observer = if samples > 1 { observer } else { &Silent };
+    let progress = watched.progress("completion");
+    progress.reach(0, samples as u64);
+    let asked = (0..).zip(&prompts).map(|(at, rendered)| prompt(request, at, rendered));
+    let usage = generator.generate(&asked.collect::<Vec<_>>(), &mut |sampled| {
+        progress.add_one();
+        let (mut sampled, mut flow) = (Some(sampled), ControlFlow::Continue(()));
+        progress.suspend(&mut || flow = sampled.take().map_or(flow, &mut *done));
+        flow
+    });
+    progress.finish();
+    let usage = usage.map_err(|source| failure(&prompts, source))?;
+    Ok(Generated { prompts, usage, loading })
+}
+
+/// The tokens that a sequence may have.
+fn context(request: &GenerateRequest, model: &Pretrained) -> Result<usize, ModelFailure> {
+    let made_for = model.config.positions;
+    match request.context {
+        Some(asked) if asked > made_for => Err(ModelFailure::Context { asked, made_for }),
+        asked => Ok(asked.unwrap_or(made_for)),
+    }
+}
+
+/// A failure with the place of its prompt.
+fn failure(rendered: &[Rendered], source: GenerateError) -> ModelFailure {
+    let at = match source {
+        GenerateError::Empty { prompt }
+        | GenerateError::Nothing { prompt, .. }
+        | GenerateError::Token { prompt, .. }
+        | GenerateError::TooLong { prompt, .. }
+        | GenerateError::TooLarge { prompt, .. }
+        | GenerateError::Rule { prompt, .. }
+        | GenerateError::NotFinite { prompt, .. } => Some(prompt),
+        GenerateError::Text(_) | GenerateError::Device(_) => None,
+    };
+    let place = at.and_then(|at| rendered.get(at)).map(|prompt| prompt.place.clone());
+    ModelFailure::Generate { place: place.unwrap_or_else(|| "the prompts".to_owned()), source }
+}
+
+fn prompt(request: &GenerateRequest, at: u64, rendered: &Rendered) -> Prompt {
+    Prompt {
+        tokens: rendered.tokens.clone(),
+        samples: request.samples,
+        rule: request.rule,
+        seed: Seed::new(request.seed).derive("generate", at),
+        max_tokens: request.max_tokens,
+        stop: request.stop.clone(),
+    }
+}

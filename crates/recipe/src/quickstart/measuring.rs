@@ -1,0 +1,73 @@
+//! pass@k of the student on the held-out tasks.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use whetstone_core::config::Config;
+use whetstone_core::{Message, Seed, Task};
+use whetstone_env::registry::Environments;
+use whetstone_eval::{Measured, Measuring, measure};
+use whetstone_infer::{Limits, Local, Rule};
+use whetstone_rollout::collect::Collecting;
+use whetstone_train::Student;
+use whetstone_train::grpo::max_prompt_tokens;
+
+use crate::evaluation::show_sampled;
+use crate::failure::Failure;
+use crate::observer::Observer;
+
+/// Completions that are held at a time.
+const AT_A_TIME: usize = 512;
+
+/// The inputs of a measurement.
+pub(super) struct Suite<'a> {
+    pub(super) config: &'a Config,
+    pub(super) tasks: &'a [Task],
+    pub(super) environment: &'a Environments,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Suite<'_> {
+    /// Measures a student; `None` if it was stopped.
+    ///
+    /// The seed is that of the run, so the same tasks are sampled with the same random numbers each time.
+    pub(super) fn measure(
+        &self,
+        student: &Student,
+        observer: &dyn Observer,
+    ) -> Result<Option<Measured>, Failure> {
+        let samples = self.config.eval.num_samples as usize;
+        let progress = observer.progress("sample");
+        let render = |messages: &[Message]| student.render(messages);
+        let measuring = Measuring {
+            collecting: self.collecting(student, &render),
+            samples,
+            samples_at_a_time: AT_A_TIME,
+            seed: Seed::new(self.config.seed).derive("held-out", 0),
+            on_progress: &|now| show_sampled(&*progress, now),
+            stop: self.stop,
+        };
+        let mut generator =
+            Local::new(&student.decoder, &student.model.tokenizer, Limits::default());
+        let measured = measure(&measuring, &mut generator, self.tasks);
+        progress.finish();
+        Ok(measured?)
+    }
+
+    fn collecting<'a>(
+        &'a self,
+        student: &Student,
+        render: &'a whetstone_rollout::collect::Render<'a>,
+    ) -> Collecting<'a> {
+        Collecting {
+            environment: self.environment,
+            render,
+            thinking_opened: student.thinking_opened,
+            rule: Rule::at(self.config.eval.temperature),
+            max_tokens: self.config.grpo.max_completion_length as usize,
+            max_prompt_tokens: max_prompt_tokens(self.config),
+            judges: whetstone_env::judge::callers(self.config),
+            on_event: &|_| ControlFlow::Continue(()),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Whether the teacher's server is there, and how it answers.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use whetstone_core::config::Config;
+use whetstone_core::{Completion, Message, with_causes};
+use whetstone_remote::chat::{ChatError, Client, Probe, ReasoningPlace, Request};
+
+use crate::text::plain;
+
+/// Characters of a name that a server says.
+const NAME_CHARS: usize = 100;
+
+/// The result of a connection test.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Connection {
+    /// The server answers.
+    pub ok: bool,
+    /// Its address.
+    pub url: String,
+    /// The model that the settings ask for.
+    pub model: String,
+    /// The models that the server lists, if it does.
+    pub models: Option<Vec<String>>,
+    /// The environment variable with the key, if it is set.
+    pub key: Option<String>,
+    /// The answer to a small request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answered>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// A suggestion for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The answer to a small request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answered {
+    /// How long it took.
+    pub seconds: f64,
+    /// The model that answered.
+    pub model: String,
+    /// Where thinking is returned: `text`, `field` or `not seen`.
+    pub thinking: &'static str,
+    /// Completions that came, of two.
+    pub samples: u32,
+    /// Whether several samples can be asked for in one request.
+    pub honours_n: bool,
+    /// Whether the server counts tokens.
+    pub usage_reported: bool,
+}
+
+/// One answer of the server.
+#[derive(Debug)]
+pub struct Answer {
+    /// The server and the model.
+    pub server: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// The answer itself.
+    pub completion: Completion,
+}
+
+/// Sends one request to the server, as a collection does.
+///
+/// # Errors
+///
+/// If there is no answer: why not, with a suggestion.
+pub fn ask(config: &Config, messages: Vec<Message>) -> Result<Answer, String> {
+    let start = Instant::now();
+    let request = Request::of(&config.teacher, messages);
+    let (found, response) = reach(config, |client| client.complete_once(&request));
+    let Some(mut response) = response else {
+        let said = found.error.as_deref().unwrap_or("does not answer");
+        let hint = found.hint.as_deref().unwrap_or_default();
+        return Err(format!("{}: {said}; {hint}", found.url));
+    };
+    let model = if response.model.is_empty() { &found.model } else { &response.model };
+    Ok(Answer {
+        server: format!("{}: {}", found.url, plain(model, NAME_CHARS)),
+        seconds: start.elapsed().as_secs_f64(),
+        completion: response.completions.swap_remove(0),
+    })
+}
+
+/// Tests the server that the settings name.
+pub fn test(config: &Config) -> Connection {
+    let like = Request::of(&config.teacher, Vec::new());
+    let (mut found, probe) = reach(config, |client| client.probe(&like));
+    if let Some(probe) = &probe {
+        found.succeed(probe);
+    }
+    found
+}
+
+/// Sends a request to the configured server, and collects observations.
+fn reach<T>(
+    config: &Config,
+    send: impl FnOnce(&Client) -> Result<T, ChatError>,
+) -> (Connection, Option<T>) {
+    let mut found = Connection::new(config);
+    let server = match super::server(config) {
+        Ok(server) => server,
+        Err(err) => {
+            found.fail(&err);
+            return (found, None);
+        }
+    };
+    let client = server.client();
+    found.url = client.url();
+    let models = client.models().ok();
+    found.models = models.map(|names| names.iter().map(|name| plain(name, NAME_CHARS)).collect());
+    let sent = send(client).map_err(|err| found.fail(&err)).ok();
+    (found, sent)
+}
+
+impl Connection {
+    /// Of a server that nothing was sent to.
+    fn new(config: &Config) -> Self {
+        let teacher = &config.teacher;
+        let variable = &teacher.api_key_env;
+        let has_key = std::env::var_os(variable).is_some_and(|key| !key.is_empty());
+        Self {
+            ok: false,
+            url: teacher.api_url.clone(),
+            model: teacher.model_name.clone(),
+            models: None,
+            key: has_key.then(|| variable.clone()),
+            answer: None,
+            error: None,
+            hint: None,
+        }
+    }
+
+    fn fail(&mut self, err: &ChatError) {
+        self.error = Some(match err {
+            // There is only one try here, so its number is not mentioned.
+            ChatError::GaveUp { last, .. } => last.to_string(),
+            err => with_causes(err),
+        });
+        let unlisted = self.models.as_ref().filter(|models| !models.contains(&self.model));
+        self.hint = match unlisted {
+            Some(models) if !models.is_empty() => {
+                Some(format!("the server lists {}: set teacher.model_name", models.join(", ")))
+            }
+            _ => Some(
+                err.hint().unwrap_or("is the server running, and is this its address?").to_owned(),
+            ),
+        };
+    }
+
+    fn succeed(&mut self, probe: &Probe) {
+        self.ok = true;
+        self.answer = Some(Answered {
+            seconds: probe.latency.as_secs_f64(),
+            honours_n: probe.honours_n(),
+            samples: probe.given,
+            thinking: match probe.reasoning {
+                ReasoningPlace::Inline => "text",
+                ReasoningPlace::Field => "field",
+                ReasoningPlace::NotSeen => "not seen",
+            },
+            usage_reported: probe.usage.is_reported,
+            model: plain(&probe.model, NAME_CHARS),
+        });
+    }
+}

@@ -1,0 +1,159 @@
+//! The beginning of every training: its settings, its run and its student.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use whetstone_config::{Layer, Loaded};
+use whetstone_core::config::{Config, Trained};
+use whetstone_record::error::RunError;
+use whetstone_record::run_dir::RunDir;
+use whetstone_train::session::{RunLocation, RunStart, STATE, Session};
+use whetstone_train::{Student, TrainError};
+
+use super::RunRequest;
+use crate::device;
+use crate::failure::Failure;
+use crate::find::{Around, find};
+use crate::observer::Observer;
+
+/// The folder of a run's checkpoints.
+const OUTPUTS: &str = "outputs";
+
+/// The settings of a run: the given ones over those of the command, or those that the run was
+/// started with.
+pub(crate) fn settings(request: &RunRequest, beneath: &[Layer]) -> Result<Loaded, Failure> {
+    let mut asked = request.sources.clone();
+    asked.set.extend(request.device.map(|device| format!("run.device={device}")));
+    let given = asked.load(beneath).map_err(Failure::Config)?;
+    if !request.resume {
+        request.from.as_deref().map_or(Ok(()), check_checkpoint)?;
+        return Ok(given);
+    }
+    let sources = &request.sources;
+    if !sources.files.is_empty() || sources.set.iter().any(|set| !set.starts_with("run.")) {
+        return Err(Failure::Usage {
+            problem: "a run resumes with its original settings",
+            hint: "leave out `--config` and `--set`, or start a new run",
+        });
+    }
+    let root = Path::new(&given.config.run.dir);
+    let view = RunDir::open_read_only(root, &request.name).map_err(TrainError::from)?;
+    let text = view.config_text().map_err(TrainError::from)?;
+    let layer = Layer::File { path: view.config_path(), text };
+    let mut saved = whetstone_config::load(&[layer]).map_err(Failure::Config)?;
+    // The folder of runs may have moved, and a run can resume on another device.
+    saved.config.run.dir = given.config.run.dir;
+    if given.places.contains_key("run.device") {
+        saved.config.run.device = given.config.run.device;
+    }
+    Ok(saved)
+}
+
+/// Checks that `--from` names a checkpoint.
+fn check_checkpoint(path: &Path) -> Result<(), Failure> {
+    if path.join(STATE).is_file() {
+        return Ok(());
+    }
+    let outputs = path.join(OUTPUTS);
+    let beside = if outputs.is_dir() { &outputs } else { path.parent().unwrap_or(path) };
+    let hint = match checkpoints(beside).join(", ") {
+        none if none.is_empty() => {
+            "checkpoints of a run are `runs/NAME/outputs/checkpoint-STEP`; `whet runs` lists the runs"
+                .to_owned()
+        }
+        there => format!("`{}` has {there}", beside.display()),
+    };
+    Err(Failure::NoCheckpoint { path: path.to_owned(), hint })
+}
+
+/// The checkpoints in the outputs of a run, by their steps, and its final model.
+fn checkpoints(outputs: &Path) -> Vec<String> {
+    let entries = fs::read_dir(outputs).into_iter().flatten().flatten();
+    let there = entries.filter(|entry| entry.path().join(STATE).is_file());
+    let mut names: Vec<String> =
+        there.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let step = |name: &str| name.rsplit('-').next().and_then(|step| step.parse::<u64>().ok());
+    names.sort_by_key(|name| (step(name).unwrap_or(u64::MAX), name.clone()));
+    names
+}
+
+/// A run before anything is loaded: one to resume, or the name of a new one.
+pub(crate) struct Begun {
+    session: Option<Session>,
+    checkpoint: Option<PathBuf>,
+}
+
+/// Opens the run to resume, if there is one.
+pub(crate) fn look(
+    request: &RunRequest,
+    config: &Config,
+    stage: &'static str,
+) -> Result<Begun, TrainError> {
+    let place = place(request, config);
+    if request.resume {
+        let (session, checkpoint) = Session::resume(place, stage, config)?;
+        return Ok(Begun { session: Some(session), checkpoint });
+    }
+    if let Ok(view) = RunDir::open_read_only(place.root, place.name) {
+        return Err(RunError::Exists { path: view.dir().to_owned() }.into());
+    }
+    Ok(Begun { session: None, checkpoint: request.from.clone() })
+}
+
+impl Begun {
+    /// The checkpoint to resume from.
+    pub(crate) fn checkpoint(&self) -> Option<&Path> {
+        self.checkpoint.as_deref()
+    }
+
+    /// The run. A new one is created only now: a failed start leaves nothing behind.
+    pub(crate) fn session(
+        self,
+        request: &RunRequest,
+        loaded: &Loaded,
+        stage: &'static str,
+    ) -> Result<Session, TrainError> {
+        if let Some(session) = self.session {
+            return Ok(session);
+        }
+        let (place, text) = (place(request, &loaded.config), whetstone_config::show(loaded));
+        let command: Vec<String> = std::env::args().collect();
+        let command = command.join(" ");
+        let config = &loaded.config;
+        let start = RunStart { config, config_text: &text, command: &command };
+        match self.checkpoint {
+            Some(from) => Session::create_from(place, stage, start, &from),
+            None => Session::create(place, stage, start),
+        }
+    }
+}
+
+fn place<'a>(request: &'a RunRequest, config: &'a Config) -> RunLocation<'a> {
+    RunLocation { root: Path::new(&config.run.dir), name: &request.name }
+}
+
+/// Opens the student on the device that the settings name.
+pub(crate) fn student(
+    request: &RunRequest,
+    config: &Config,
+    checkpoint: Option<&Path>,
+    observer: &dyn Observer,
+) -> Result<Student, Failure> {
+    let device = device::open(config, request.threads, observer)?;
+    let found = find(&config.student.model_name, &Around::of(config, observer))?;
+    if found.adapter.is_some() {
+        return Err(Failure::Usage {
+            problem: "`student.model_name` is an adapter, and training would put another over it",
+            hint: "start from it with `--from`, or merge it into one model with `whet export`",
+        });
+    }
+    let student = Student::open(&found.model, &device, config, checkpoint)?;
+    let is_gguf = found.model.extension().is_some_and(|ending| ending == "gguf");
+    if is_gguf && student.model.origin.is_none() && config.training.train == Trained::Lora {
+        observer.note(
+            &"the student is a GGUF file that does not say which model of the hub it was made from; for \
+             PEFT, name that model when all is done: `whet export RUN --base-model NAME --out DIR`",
+        );
+    }
+    Ok(student)
+}

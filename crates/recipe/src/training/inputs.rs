@@ -1,0 +1,139 @@
+//! The files that a training reads: those that its run was begun with, or those that are given.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use whetstone_core::Task;
+use whetstone_core::config::{Config, DualSourceConfig};
+use whetstone_core::jsonl::{Records, read_tasks};
+use whetstone_core::task::TaskId;
+use whetstone_core::trace::Trace;
+use whetstone_record::run_dir::RunDir;
+use whetstone_train::TrainError;
+use whetstone_train::inputs::{self, Files, Known};
+
+use super::RunRequest;
+use crate::failure::Failure;
+use crate::observer::Observer;
+use crate::untested;
+
+/// The tasks of a new run, unless others are named.
+const TASKS: &str = "data/train.jsonl";
+/// The traces of a new run, unless others are named.
+pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
+
+/// The inputs that a resumed run was started with; `None` for a new run, and for one from before
+/// inputs were kept.
+pub(super) fn known(request: &RunRequest, config: &Config) -> Result<Option<Known>, Failure> {
+    if !request.resume {
+        return Ok(None);
+    }
+    let view = RunDir::open_read_only(Path::new(&config.run.dir), &request.name)
+        .map_err(TrainError::from)?;
+    Ok(inputs::known(&view)?)
+}
+
+/// Keeps the files of a run without recorded inputs. If that run is being resumed, warns, because
+/// it is unknown whether these are the original files.
+pub(super) fn keep_and_say(
+    request: &RunRequest,
+    run: &RunDir,
+    files: &Files,
+    observer: &dyn Observer,
+) -> Result<(), Failure> {
+    if request.resume {
+        let paths = [&files.tasks, &files.held_out, &files.traces, &files.rollouts];
+        let paths = paths.into_iter().flatten();
+        let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
+        observer.note(&format_args!(
+            "the run has no record of its input files; it resumes with {}",
+            names.join(", ")
+        ));
+    }
+    Ok(inputs::keep(run, files)?)
+}
+
+/// The input files: those of the run if it is resumed, and else the given ones.
+pub(super) fn files(
+    given: Files,
+    weights: DualSourceConfig,
+    known: Option<&Known>,
+) -> Result<Files, Failure> {
+    if let Some(known) = known {
+        return Ok(known.files(&given)?);
+    }
+    let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
+    let traces = Some(or(given.traces, TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);
+    // Rollouts of a file name their tasks, which are read only if prompts must be made again.
+    let tasks = match given.rollouts {
+        Some(_) => given.tasks,
+        None => Some(or(given.tasks, TASKS)),
+    };
+    Ok(Files { tasks, traces, ..given })
+}
+
+/// What the files of a training hold.
+pub(super) struct Inputs {
+    /// Tasks to learn from; of recorded rollouts those that they were sampled for.
+    pub(super) tasks: Vec<Task>,
+    /// Tasks to measure by.
+    pub(super) held_out: Vec<Task>,
+    /// The teacher's traces, if they count.
+    pub(super) traces: Vec<Trace>,
+}
+
+impl Inputs {
+    pub(super) fn read(
+        files: &Files,
+        config: &Config,
+        observer: &dyn Observer,
+    ) -> Result<Self, Failure> {
+        let mut tasks = match &files.tasks {
+            Some(path) => read_tasks(path)?,
+            None => Vec::new(),
+        };
+        if let (Some(path), None) = (&files.tasks, &files.rollouts) {
+            tasks = untested::to_learn_from(path, tasks, config, observer);
+        }
+        let held_out = match files.held_out.as_deref() {
+            Some(path) => {
+                let held_out = read_tasks(path)?;
+                if files.rollouts.is_none() {
+                    check_held_out(path, &held_out, tasks.iter().map(|task| &task.id))?;
+                }
+                untested::left_out(path, held_out, config, observer)
+            }
+            None => Vec::new(),
+        };
+        Ok(Self { tasks, held_out, traces: traces(files.traces.as_deref())? })
+    }
+}
+
+/// A task that is learnt from would measure learning by heart.
+pub(super) fn check_held_out<'t>(
+    path: &Path,
+    held_out: &[Task],
+    learnt: impl Iterator<Item = &'t TaskId>,
+) -> Result<(), Failure> {
+    let learnt: HashSet<&str> = learnt.map(TaskId::as_str).collect();
+    match held_out.iter().find(|task| learnt.contains(task.id.as_str())) {
+        Some(task) => Err(Failure::NotHeldOut { path: path.to_owned(), task: task.id.to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// The teacher's traces, if they count.
+fn traces(path: Option<&Path>) -> Result<Vec<Trace>, Failure> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    if !path.exists() {
+        return Err(Failure::NoTraces { path: path.to_owned() });
+    }
+    read_traces(path)
+}
+
+/// Reads a file of traces.
+pub(crate) fn read_traces(path: &Path) -> Result<Vec<Trace>, Failure> {
+    let records = Records::<Trace, _>::open(path).map_err(Failure::Traces)?;
+    let traces = records.map(|record| record.map(|numbered| numbered.record));
+    traces.collect::<Result<_, _>>().map_err(Failure::Traces)
+}

@@ -1,0 +1,112 @@
+//! The plan of a training that has not started.
+
+use std::path::{Path, PathBuf};
+
+use whetstone_core::config::Config;
+use whetstone_infer::Limits;
+use whetstone_train::grpo::Source;
+use whetstone_train::inputs::Files;
+use whetstone_train::plan::Plan;
+use whetstone_train::probe::Probe;
+use whetstone_train::{Example, Student, TrainError};
+
+use super::End;
+use super::steps::Training;
+use crate::dry_run::{DryRun, Outcome};
+use crate::failure::Failure;
+use crate::text::counted;
+
+/// A training that has not started.
+pub(crate) struct Planned<'a> {
+    /// The run's name.
+    pub(crate) name: &'a str,
+    pub(crate) student: &'a Student,
+    pub(crate) config: &'a Config,
+    pub(crate) plan: &'a Plan,
+}
+
+impl Planned<'_> {
+    /// The plan of `whet train sft` with these rows of a file of traces.
+    pub(super) fn sft(&self, rows: &[Example], traces: &Path) -> DryRun {
+        let (plan, config) = (self.plan, self.config);
+        let mut whole = DryRun::of("whet train sft");
+        whole.reads(format!("{}: {}", traces.display(), counted(rows.len(), "row")));
+        whole.count("rows", rows.len() as u64);
+        let tokens: usize = rows.iter().map(|row| row.tokens.len()).sum();
+        let sequences = plan.steps * plan.items_per_step;
+        whole.count("tokens", tokens as u64 * sequences / plan.items.max(1));
+        whole.does(plan.arithmetic("rows", config.training.max_steps == 0));
+        whole.memory("to train", &self.student.sft_memory(config));
+        self.run(&mut whole, "settings, events, checkpoints, the final model");
+        whole
+    }
+
+    /// The plan of `whet train grpo` with tasks from these files.
+    pub(super) fn grpo(&self, training: &Training<'_>, files: &Files) -> DryRun {
+        let mut whole = DryRun::of("whet train grpo");
+        let mut reads = |path: &Option<PathBuf>, what: String| {
+            if let Some(path) = path {
+                whole.reads(format!("{}: {what}", path.display()));
+            }
+        };
+        match training.source {
+            Source::Tasks(tasks) => {
+                reads(&files.tasks, counted(tasks.len(), "task"));
+                let taught = tasks.iter().filter(|task| !task.rows.is_empty()).count();
+                reads(&files.traces, format!("passing traces of {}", counted(taught, "task")));
+            }
+            Source::Recorded(recorded) => {
+                reads(&files.rollouts, counted(recorded.counts.groups, "group"));
+                reads(&files.traces, "the teacher's traces".to_owned());
+            }
+        }
+        let held_out = counted(training.held_out.len(), "task");
+        reads(&files.held_out, format!("{held_out} to measure by"));
+        match training.source {
+            Source::Tasks(_) => self.rollouts(&mut whole),
+            Source::Recorded(_) => {
+                whole.does(self.plan.recorded_arithmetic());
+                whole.count("groups", self.plan.items);
+                whole.memory("to train", &self.student.sft_memory(self.config));
+            }
+        }
+        self.run(&mut whole, "settings, events, rollouts, checkpoints, the final model");
+        whole
+    }
+
+    /// Tasks, rollouts and memory of GRPO.
+    pub(crate) fn rollouts(&self, whole: &mut DryRun) {
+        let (plan, config) = (self.plan, self.config);
+        let (tasks, samples) = (plan.items_per_step, plan.samples);
+        let all = plan.steps * tasks * samples;
+        let length = config.grpo.max_completion_length;
+        whole.does(plan.arithmetic("tasks", config.training.max_steps == 0));
+        whole.does(format!("{tasks} tasks × {samples} samples a step, of at most {length} tokens"));
+        whole.count("tasks", plan.items);
+        whole.count("steps", plan.steps);
+        whole.count("rollouts", all);
+        whole.count("sampled_tokens_at_most", all * u64::from(length));
+        let (training, sampling) = self.student.grpo_memory(config, Limits::default().sequences);
+        whole.memory("to train", &training);
+        whole.memory("to sample", &sampling);
+    }
+
+    fn run(&self, whole: &mut DryRun, writes: &str) {
+        whole.count("steps", self.plan.steps);
+        whole.reads(format!("{}: the student", self.config.student.model_name));
+        let dir = Path::new(&self.config.run.dir).join(self.name);
+        whole.writes(format!("{}: {writes}", dir.display()));
+    }
+}
+
+/// The plan with the time of one step.
+pub(super) fn probed(
+    mut whole: DryRun,
+    probed: Result<Option<Probe>, TrainError>,
+) -> Result<Outcome<End>, Failure> {
+    match probed? {
+        Some(probe) => whole.stepped(&probe),
+        None => whole.note("stopped before the step was done"),
+    }
+    Ok(Outcome::plan(whole))
+}

@@ -1,0 +1,80 @@
+//! The steps of a GRPO training, taken while they are shown.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use whetstone_core::Task;
+use whetstone_core::config::Config;
+use whetstone_env::environment::Environment;
+use whetstone_infer::Limits;
+use whetstone_train::grpo::{Grpo, Source, grpo};
+use whetstone_train::probe::Probe;
+use whetstone_train::session::Session;
+use whetstone_train::watch::{Ended, Watch};
+use whetstone_train::watchdog::Watchdog;
+use whetstone_train::{Student, TrainError};
+
+use crate::observer::{Observer, Shown};
+
+/// What a training takes.
+pub(crate) struct Training<'a> {
+    pub(crate) config: &'a Config,
+    /// Where rollouts come from.
+    pub(crate) source: Source<'a>,
+    /// The metrics on the progress line.
+    pub(crate) shown: Shown,
+    /// Tasks to measure by; there may be none.
+    pub(crate) held_out: &'a [Task],
+    pub(crate) environment: &'a dyn Environment,
+    pub(crate) checkpoint: Option<&'a Path>,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Trains, and shows every step.
+pub(crate) fn train(
+    student: &mut Student,
+    session: &mut Session,
+    training: &Training<'_>,
+    observer: &dyn Observer,
+) -> Result<Ended, TrainError> {
+    watched(training, observer, |training| grpo(student, session, training))
+}
+
+/// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.
+pub(crate) fn probe(
+    student: &mut Student,
+    training: &Training<'_>,
+    observer: &dyn Observer,
+) -> Result<Option<Probe>, TrainError> {
+    watched(training, observer, |grpo| whetstone_train::grpo::probe(student, grpo))
+}
+
+/// Does something with a training while it is shown how far it is.
+fn watched<T>(
+    training: &Training<'_>,
+    observer: &dyn Observer,
+    work: impl FnOnce(&Grpo<'_>) -> Result<T, TrainError>,
+) -> Result<T, TrainError> {
+    let steps = training.source.plan(training.config)?.steps;
+    let view = observer.training(steps, training.shown);
+    let on_silence = |sentence: &str| view.warning(sentence);
+    let grpo = Grpo {
+        config: training.config,
+        source: training.source,
+        held_out: training.held_out,
+        environment: training.environment,
+        judges: whetstone_env::judge::callers(training.config),
+        limits: Limits::default(),
+        checkpoint: training.checkpoint,
+        watch: Watch {
+            on_phase: &|phase, part| view.phase(phase, part),
+            on_step: &|report| view.step(report),
+            on_alarm: &|alarm| view.alarm(alarm),
+            stop: training.stop,
+            dog: &Watchdog::new(training.config.training.watchdog_seconds, &on_silence),
+        },
+    };
+    let result = work(&grpo);
+    view.finish();
+    result
+}
