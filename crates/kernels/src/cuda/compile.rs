@@ -180,6 +180,11 @@ const PROGRAMS: &[Program] = &[
         kernels: &["continue_product", "continue_gated_product"],
     },
     Program {
+        name: "gated_narrow.cu",
+        text: include_str!("../../cuda/gated_narrow.cu"),
+        kernels: &["gated_narrow_forward", "gated_narrow_backward"],
+    },
+    Program {
         name: "qk_norm_rope.cu",
         text: include_str!("../../cuda/qk_norm_rope.cu"),
         kernels: &[
