@@ -13,6 +13,9 @@
 //! once. On processors these are plain products; models there compute projections one by one
 //! ([`crate::linear`]).
 
+// size: the layout of the matrix, its products there and back, and the gates whose passes over the rows compute a
+// part of these products are one contract.
+
 use std::ops::Range;
 use std::sync::Arc;
 

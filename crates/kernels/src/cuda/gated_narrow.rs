@@ -1,4 +1,4 @@
-//! Launchers of SwiGLU with the narrow product of an adapter in the same pass over the rows. Shapes were
+//! Launchers of `SwiGLU` with the narrow product of an adapter in the same pass over the rows. Shapes were
 //! checked by the callers; bits are those of both one after the other.
 
 use super::Cuda;
@@ -113,7 +113,7 @@ pub(crate) fn forward(
     true
 }
 
-/// SwiGLU's gradients in place of a gate and what goes through it, `y` in place of `dy`, and `du` right of both;
+/// `SwiGLU`'s gradients in place of a gate and what goes through it, `y` in place of `dy`, and `du` right of both;
 /// says whether there is a kernel.
 pub(crate) fn backward(
     cuda: &Cuda,

@@ -1,6 +1,8 @@
 //! Projections of one input as one product, and norms with turns: beside compositions of the plain
 //! operations.
 
+// size: tests of one layout of weights, which share the helpers that lay it out.
+
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::fused_linear::{
     self, AugmentedWeight, FusedWeight, Gated, Narrow, Part, Sizes,

@@ -7,9 +7,12 @@
 //!
 //! The activations saved for the backward pass are those that are expensive to recompute: the two
 //! residuals, queries, keys and values, the attention output, the gate and the up projection and,
-//! with fused projections, their narrow products. Norms, rotations and activation functions are
-//! recomputed, as are other narrow products. With [`Keep::Input`] only `x0` is saved and the whole
-//! layer is recomputed.
+//! with fused projections, their narrow products; on CUDA also normed and rotated queries and keys.
+//! Other norms, rotations and activation functions are recomputed, as are other narrow products. With
+//! [`Keep::Input`] only `x0` is saved and the whole layer is recomputed.
+
+// size: the parts of a layer's forward pass, with what each of them saves and where it lies, on both kinds of
+// devices; the backward pass and fused projections have files of their own.
 
 mod backward;
 mod fused;
