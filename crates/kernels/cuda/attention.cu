@@ -33,10 +33,18 @@ __device__ __forceinline__ void attend_rows(Attended<D> &to, const Source &sourc
     }
 }
 
+// Queries and keys, and where the values lie: where a row of all three has them.
+struct Packed {
+    const bf16 *data;
+    u64 stride;
+    const bf16 *values;
+    u64 values_stride;
+};
+
 // Work is a sequence's first row, its length and the first query of a block, three numbers each.
 // A block of 8 warps takes `at_once` heads that share their keys, 16 queries a warp.
 template <int D>
-__device__ __forceinline__ void forward(bf16 *out, u64 out_stride, float *lse, const bf16 *qkv, u64 stride,
+__device__ __forceinline__ void forward(bf16 *out, u64 out_stride, float *lse, Packed packed,
                                         const u32 *work, Heads shape, float scale) {
     u32 slices = shape.heads / shape.at_once, slice = blockIdx.x % slices;
     const u32 *own = work + (u64)(blockIdx.x / slices) * 3;
@@ -45,9 +53,10 @@ __device__ __forceinline__ void forward(bf16 *out, u64 out_stride, float *lse, c
     int warps = 8 / (int)shape.at_once, block_end = min(length, first + warps * 16);
     u32 head = slice * (u32)shape.at_once + warp / warps;
     u64 key_head = shape.heads + head / (shape.heads / shape.kv_heads);
-    const bf16 *row = qkv + begin * stride;
-    PackedKeys source = {row + key_head * shape.size, row + (key_head + shape.kv_heads) * shape.size, stride, length,
-                         (int)shape.size};
+    const u64 stride = packed.stride;
+    const bf16 *row = packed.data + begin * stride, *value_row = packed.values + begin * packed.values_stride;
+    PackedKeys source = {row + key_head * shape.size, value_row + (key_head + shape.kv_heads) * shape.size, stride,
+                         packed.values_stride, length, (int)shape.size};
     int tile = first + warp % warps * 16;
     Rows rows;
 #pragma unroll
@@ -69,12 +78,12 @@ __device__ __forceinline__ void forward(bf16 *out, u64 out_stride, float *lse, c
     }
 }
 
-KERNEL_OF(256, 1) attention_forward_64(bf16 *out, u64 out_stride, float *lse, const bf16 *qkv, u64 stride,
+KERNEL_OF(256, 1) attention_forward_64(bf16 *out, u64 out_stride, float *lse, Packed packed,
                                     const u32 *work, Heads shape, float scale) {
-    forward<64>(out, out_stride, lse, qkv, stride, work, shape, scale);
+    forward<64>(out, out_stride, lse, packed, work, shape, scale);
 }
 
-KERNEL_OF(256, 1) attention_forward_128(bf16 *out, u64 out_stride, float *lse, const bf16 *qkv, u64 stride,
+KERNEL_OF(256, 1) attention_forward_128(bf16 *out, u64 out_stride, float *lse, Packed packed,
                                      const u32 *work, Heads shape, float scale) {
-    forward<128>(out, out_stride, lse, qkv, stride, work, shape, scale);
+    forward<128>(out, out_stride, lse, packed, work, shape, scale);
 }

@@ -14,13 +14,14 @@
 // Less than every score, and no infinity: the difference of two of them is zero.
 #define UNSEEN -1e30f
 
-// Keys and values of a sequence that lie in the rows of a matrix.
+// Keys and values of a sequence that lie in the rows of one matrix or of two.
 struct PackedKeys {
     const bf16 *keys, *values;
-    u64 stride;
+    u64 stride, values_stride;
     int length, size;
     __device__ __forceinline__ const bf16 *at(int position, bool of_values) const {
-        return position < length ? (of_values ? values : keys) + position * stride : 0;
+        if (position >= length) return 0;
+        return of_values ? values + position * values_stride : keys + position * stride;
     }
     __device__ __forceinline__ int group_at(int, int group) const { return group; }
 };

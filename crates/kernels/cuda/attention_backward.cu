@@ -33,40 +33,55 @@ struct Matrix {
     u64 stride, unused[2];
 };
 
-// Four blocks for a tile of 64 rows; D / 8 lanes for each row and head, added by a tree.
+// Queries and keys, and where the values lie: where a row of all three has them.
+struct Packed {
+    const bf16 *data;
+    u64 stride;
+    const bf16 *values;
+    u64 values_stride;
+};
+
+// Eight blocks for a tile of 64 rows; D / 8 lanes for each row and head, added by a tree. A lane asks for all
+// that it needs of some of them before it adds up one.
 template <int D>
 __device__ __forceinline__ void delta(Stat *stats, u64 padded, Matrix out, Matrix dout, const float *lse, const Work *works,
                                       Heads shape) {
-    constexpr int LANES = D / 8;
-    Work work = works[blockIdx.x / 4];
-    u32 row0 = work.first + blockIdx.x % 4 * 16;
-    int lane = threadIdx.x % LANES, size = (int)shape.size, heads = (int)shape.heads;
-    for (int at = threadIdx.x / LANES; at < 16 * heads; at += blockDim.x / LANES) {
-        u32 place = row0 + at / heads, head = at % heads;
-        float sum = 0.0f, known = __int_as_float(0x7f800000);
-        if (place < work.length) {
-            u64 row = work.begin + place;
-            if (lane * 8 < size) {
-                float x[GROUP], y[GROUP];
-                load_group(x, out.data + row * out.stride + head * size + lane * 8, GROUP);
-                load_group(y, dout.data + row * dout.stride + head * size + lane * 8, GROUP);
+    constexpr int LANES = D / 8, AT_ONCE = 4, STEP = 256 / LANES;
+    const Work work = works[blockIdx.x / 8];
+    const u32 row0 = work.first + blockIdx.x % 8 * 8, heads = (u32)shape.heads, all = 8 * heads;
+    const u32 lane = threadIdx.x % LANES, size = (u32)shape.size;
+    for (u32 begin = threadIdx.x / LANES; begin < all; begin += AT_ONCE * STEP) {
+        uint4 x[AT_ONCE], y[AT_ONCE];
+        float known[AT_ONCE];
 #pragma unroll
-                for (int i = 0; i < GROUP; i++) sum = fmaf(x[i], y[i], sum);
-            }
-            known = lse[row * heads + head] * 1.44269502f;
+        for (int i = 0; i < AT_ONCE; i++) {
+            const u32 at = begin + i * STEP, place = row0 + at / heads, head = at % heads;
+            const bool there = at < all && place < work.length, own = there && lane * 8 < size;
+            const u64 row = work.begin + place, column = head * size + lane * 8;
+            x[i] = own ? *(const uint4 *)(out.data + row * out.stride + column) : make_uint4(0, 0, 0, 0);
+            y[i] = own ? *(const uint4 *)(dout.data + row * dout.stride + column) : make_uint4(0, 0, 0, 0);
+            known[i] = there ? lse[row * heads + head] * 1.44269502f : __int_as_float(0x7f800000);
         }
 #pragma unroll
-        for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
-        if (lane == 0) stats[head * padded + work.padded + place] = Stat{known, sum};
+        for (int i = 0; i < AT_ONCE; i++) {
+            const u32 at = begin + i * STEP;
+            float a[GROUP], b[GROUP], sum = 0.0f;
+            unpack_group(a, x[i]), unpack_group(b, y[i]);
+#pragma unroll
+            for (int j = 0; j < GROUP; j++) sum = fmaf(a[j], b[j], sum);
+#pragma unroll
+            for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+            if (lane == 0 && at < all) stats[at % heads * padded + work.padded + row0 + at / heads] = Stat{known[i], sum};
+        }
     }
 }
 
-KERNEL_OF(256, 1) attention_delta_64(Stat *stats, u64 padded, Matrix out, Matrix dout, const float *lse, const Work *works,
+KERNEL_OF(256, 4) attention_delta_64(Stat *stats, u64 padded, Matrix out, Matrix dout, const float *lse, const Work *works,
                                      Heads shape) {
     delta<64>(stats, padded, out, dout, lse, works, shape);
 }
 
-KERNEL_OF(256, 1) attention_delta_128(Stat *stats, u64 padded, Matrix out, Matrix dout, const float *lse, const Work *works,
+KERNEL_OF(256, 4) attention_delta_128(Stat *stats, u64 padded, Matrix out, Matrix dout, const float *lse, const Work *works,
                                       Heads shape) {
     delta<128>(stats, padded, out, dout, lse, works, shape);
 }
@@ -172,7 +187,7 @@ struct Scale {
 // A block of 4 warps for 64 keys of a head of keys, 16 keys a warp. Shared memory: keys and values,
 // then two stages of queries, their gradients' and what is known of them.
 template <int D>
-__device__ __forceinline__ void of_keys(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix dout, const Stat *stats, u64 padded,
+__device__ __forceinline__ void of_keys(bf16 *dqkv, u64 dstride, Packed qkv, Matrix dout, const Stat *stats, u64 padded,
                                         const Work *works, Heads shape, Scale scale) {
     constexpr int BYTES = ROWS * D * 2, STAGE = 2 * BYTES + ROWS * 8;
     extern __shared__ __align__(1024) unsigned char space[];
@@ -183,7 +198,8 @@ __device__ __forceinline__ void of_keys(bf16 *dqkv, u64 dstride, Matrix qkv, Mat
     const int key0 = work.first + warp * 16;
     {
         const bf16 *row = qkv.data + work.begin * qkv.stride + (shape.heads + kv) * size;
-        load_two<D, 128>(keys, row, qkv.stride, row + shape.kv_heads * size, qkv.stride, work.first, length, size);
+        const bf16 *value_row = qkv.values + work.begin * qkv.values_stride + (shape.heads + shape.kv_heads + kv) * size;
+        load_two<D, 128>(keys, row, qkv.stride, value_row, qkv.values_stride, work.first, length, size);
     }
     // The stage that is loaded next: its head and its first query.
     int head = kv * shared_by, first = work.first;
@@ -251,12 +267,12 @@ __device__ __forceinline__ void of_keys(bf16 *dqkv, u64 dstride, Matrix qkv, Mat
     }
 }
 
-KERNEL_OF(128, 2) attention_keys_64(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix dout, const Stat *stats, u64 padded,
+KERNEL_OF(128, 2) attention_keys_64(bf16 *dqkv, u64 dstride, Packed qkv, Matrix dout, const Stat *stats, u64 padded,
                                     const Work *works, Heads shape, Scale scale) {
     of_keys<64>(dqkv, dstride, qkv, dout, stats, padded, works, shape, scale);
 }
 
-KERNEL_OF(128, 2) attention_keys_128(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix dout, const Stat *stats, u64 padded,
+KERNEL_OF(128, 2) attention_keys_128(bf16 *dqkv, u64 dstride, Packed qkv, Matrix dout, const Stat *stats, u64 padded,
                                      const Work *works, Heads shape, Scale scale) {
     of_keys<128>(dqkv, dstride, qkv, dout, stats, padded, works, shape, scale);
 }
@@ -266,7 +282,7 @@ KERNEL_OF(128, 2) attention_keys_128(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix
 // A block of 8 warps for `at_once` heads that share their keys, 16 queries of one head a warp. Shared
 // memory: three stages of keys and values.
 template <int D>
-__device__ __forceinline__ void of_queries(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix dout, const Stat *stats, u64 padded,
+__device__ __forceinline__ void of_queries(bf16 *dqkv, u64 dstride, Packed qkv, Matrix dout, const Stat *stats, u64 padded,
                                            const Work *works, Heads shape, Scale scale) {
     constexpr int BYTES = ROWS * D * 2;
     extern __shared__ __align__(1024) unsigned char space[];
@@ -278,10 +294,10 @@ __device__ __forceinline__ void of_queries(bf16 *dqkv, u64 dstride, Matrix qkv, 
     const int steps = (min(length, (int)work.first + warps * 16) + ROWS - 1) / ROWS;
     const bf16 *row = qkv.data + work.begin * qkv.stride, *drow = dout.data + work.begin * dout.stride;
     const u64 key_column = (shape.heads + head / (shape.heads / shape.kv_heads)) * size;
-    const bf16 *keys = row + key_column, *values = keys + shape.kv_heads * size;
+    const bf16 *keys = row + key_column, *values = qkv.values + work.begin * qkv.values_stride + key_column + shape.kv_heads * size;
     auto load_stage = [&](int step) {
         u32 to = stages + step % STAGES * 2 * BYTES;
-        if (step < steps) load_two<D, 256>(to, keys, qkv.stride, values, qkv.stride, step * ROWS, length, size);
+        if (step < steps) load_two<D, 256>(to, keys, qkv.stride, values, qkv.values_stride, step * ROWS, length, size);
         end_copies();
     };
     for (int step = 0; step < STAGES - 1; step++) load_stage(step);
@@ -333,12 +349,12 @@ __device__ __forceinline__ void of_queries(bf16 *dqkv, u64 dstride, Matrix qkv, 
     }
 }
 
-KERNEL_OF(256, 1) attention_queries_64(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix dout, const Stat *stats, u64 padded,
+KERNEL_OF(256, 1) attention_queries_64(bf16 *dqkv, u64 dstride, Packed qkv, Matrix dout, const Stat *stats, u64 padded,
                                        const Work *works, Heads shape, Scale scale) {
     of_queries<64>(dqkv, dstride, qkv, dout, stats, padded, works, shape, scale);
 }
 
-KERNEL_OF(256, 1) attention_queries_128(bf16 *dqkv, u64 dstride, Matrix qkv, Matrix dout, const Stat *stats, u64 padded,
+KERNEL_OF(256, 1) attention_queries_128(bf16 *dqkv, u64 dstride, Packed qkv, Matrix dout, const Stat *stats, u64 padded,
                                         const Work *works, Heads shape, Scale scale) {
     of_queries<128>(dqkv, dstride, qkv, dout, stats, padded, works, shape, scale);
 }

@@ -40,7 +40,7 @@ struct __align__(8) Stat {
     float lse, delta;
 };
 
-// The maps of queries, keys and values, and of the output's gradient, for each sequence.
+// The maps of queries and keys, and of the output's gradient, for each sequence.
 struct Input {
     const TensorMap *qkv, *dout;
     const Stat *stats;
@@ -51,7 +51,9 @@ struct List {
     const Work *works;
     // Two zeros before the launch, and zeros again after it; null for a block a piece.
     u32 *tickets;
-    u64 pieces, unused;
+    u64 pieces;
+    // The maps of rows that have the values, for each sequence.
+    const TensorMap *values;
 };
 
 struct Gradient {
@@ -97,6 +99,9 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_keys_wgmma(Gradient gradient, Input input,
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
+    // Queries may begin: all that they read is older than this kernel, and is there after the wait.
+    wait_for_kernels_before();
+    let_next_kernel_begin();
     if (group == CONSUMERS) {
         GIVE_REGISTERS;
         if (threadIdx.x == CONSUMERS * 128) {
@@ -112,12 +117,12 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_keys_wgmma(Gradient gradient, Input input,
                 }
                 const Work work = list.works[piece / kv_heads];
                 const int kv = piece % kv_heads;
-                const TensorMap *qkv = input.qkv + work.sequence, *dout = input.dout + work.sequence;
-                see_map(qkv), see_map(dout);
+                const TensorMap *qkv = input.qkv + work.sequence, *dout = input.dout + work.sequence, *values = list.values + work.sequence;
+                see_map(qkv), see_map(dout), see_map(values);
                 barrier_expect(held, 2 * CONSUMERS * TILE_BYTES);
                 for (int w = 0; w < CONSUMERS; w++) {
                     load_head(base + w * TILE_BYTES, qkv, held, heads + kv, work.first + w * 64);
-                    load_head(values_at + w * TILE_BYTES, qkv, held, heads + kv_heads + kv, work.first + w * 64);
+                    load_head(values_at + w * TILE_BYTES, values, held, heads + kv_heads + kv, work.first + w * 64);
                 }
                 piece = next_piece(list);
 #pragma unroll 1
@@ -254,8 +259,8 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_queries_wgmma(Gradient gradient, Input inp
                 }
                 const Work work = list.works[piece / pairs];
                 const int head = piece % pairs * 2, key_head = heads + head / (heads / kv_heads);
-                const TensorMap *qkv = input.qkv + work.sequence, *dout = input.dout + work.sequence;
-                see_map(qkv), see_map(dout);
+                const TensorMap *qkv = input.qkv + work.sequence, *dout = input.dout + work.sequence, *values = list.values + work.sequence;
+                see_map(qkv), see_map(dout), see_map(values);
                 piece = next_piece(list);
                 barrier_expect(held, 2 * CONSUMERS * TILE_BYTES);
                 for (int w = 0; w < CONSUMERS; w++) {
@@ -268,7 +273,7 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_queries_wgmma(Gradient gradient, Input inp
                     u32 to = stages + stage * QUERIES_STAGE, barrier = full + 8 * stage;
                     barrier_expect(barrier, 2 * TILE_BYTES);
                     load_head(to, qkv, barrier, key_head, row);
-                    load_head(to + TILE_BYTES, qkv, barrier, key_head + kv_heads, row);
+                    load_head(to + TILE_BYTES, values, barrier, key_head + kv_heads, row);
                     if (++stage == QUERIES_STAGES) stage = 0, phase ^= 1;
                 }
             }
@@ -331,5 +336,7 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_queries_wgmma(Gradient gradient, Input inp
             put_rows(to, gradient.stride, dq, by_scale, row, (int)(work.length - work.first));
         }
     }
+    // Kernels that come behind wait for this one, and need what became of the keys too.
+    wait_for_kernels_before();
 #endif
 }

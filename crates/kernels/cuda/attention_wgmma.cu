@@ -76,8 +76,9 @@ struct Output {
     u64 stride, unused;
 };
 
-// `tickets` are two zeros before the launch, and zeros again after it.
-KERNEL_OF(BLOCK_THREADS, 1) attention_forward_wgmma(Output output, const TensorMap *maps, const Work *works, u32 *tickets, u32 pieces,
+// Maps of queries and keys, and of rows that have the values, for each sequence. `tickets` are two zeros before
+// the launch, and zeros again after it.
+KERNEL_OF(BLOCK_THREADS, 1) attention_forward_wgmma(Output output, const TensorMap *maps, const TensorMap *value_maps, const Work *works, u32 *tickets, u32 pieces,
                                                     Heads shape, float scale) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     extern __shared__ __align__(1024) unsigned char space[];
@@ -111,8 +112,8 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_forward_wgmma(Output output, const TensorM
                 }
                 const Work work = works[piece / pairs];
                 const int head = piece % pairs * 2, key_head = heads + head / shared_by;
-                const TensorMap *map = maps + work.sequence;
-                if (seen != (int)work.sequence) see_map(map), seen = work.sequence;
+                const TensorMap *map = maps + work.sequence, *value_map = value_maps + work.sequence;
+                if (seen != (int)work.sequence) see_map(map), see_map(value_map), seen = work.sequence;
                 piece = gridDim.x + atomicAdd(tickets, 1u);
                 barrier_expect(held, CONSUMERS * TILE_BYTES);
                 for (int w = 0; w < CONSUMERS; w++) load_head(base + w * TILE_BYTES, map, held, head + w, work.first);
@@ -122,7 +123,7 @@ KERNEL_OF(BLOCK_THREADS, 1) attention_forward_wgmma(Output output, const TensorM
                     u32 to = stages + stage * STAGE, barrier = full + 8 * stage;
                     barrier_expect(barrier, 2 * TILE_BYTES);
                     load_head(to, map, barrier, key_head, row);
-                    load_head(to + TILE_BYTES, map, barrier, key_head + (int)shape.kv_heads, row);
+                    load_head(to + TILE_BYTES, value_map, barrier, key_head + (int)shape.kv_heads, row);
                     if (++stage == STAGES) stage = 0, phase ^= 1;
                 }
             }

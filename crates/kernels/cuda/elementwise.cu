@@ -48,6 +48,8 @@ KERNEL scale_f32(float *x, float factor, u64 count) {
 // both sides.
 KERNEL copy_rows_16(bf16 *to, const bf16 *from, u64 rows, u64 cols, u64 to_stride, u64 from_stride) {
     const u64 across = (cols + GROUP - 1) / GROUP;
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     for (u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x; index < rows * across; index += (u64)gridDim.x * blockDim.x) {
         const u64 row = divided(index, across), at = (index - row * across) * GROUP;
         float x[GROUP];

@@ -1,4 +1,4 @@
-// Norm and rotary position of query and key heads in one pass, values copied; and back, in place.
+// Norm and rotary position of query and key heads in one pass, values copied if asked for; and back, in place.
 //
 // Grid: a warp for some heads of a token, eight warps a block; all are loaded before one is waited for. No
 // shared memory. Arithmetic is f32, results are rounded once.
@@ -16,14 +16,14 @@ struct Placed {
     const float *cosines, *sines;
     const u32 *positions;
     const bf16 *q_gain, *k_gain;
-    u32 known, tokens, heads, kv_heads, size;
+    u32 known, tokens, heads, kv_heads, size, all;
     float epsilon;
     // Tables are cosines, sines, positions and how many positions are known; gains those of queries and
-    // of keys; sizes tokens, heads, heads of keys and numbers of a head.
+    // of keys, and how many heads of values there are; sizes tokens, heads, heads of keys and numbers of a head.
     __device__ __forceinline__ Placed(const Words &tables, const Words &gains, const Words &sizes, float epsilon)
         : cosines((const float *)tables.at[0]), sines((const float *)tables.at[1]), positions((const u32 *)tables.at[2]),
           q_gain((const bf16 *)gains.at[0]), k_gain((const bf16 *)gains.at[1]), known((u32)tables.at[3]), tokens((u32)sizes.at[0]),
-          heads((u32)sizes.at[1]), kv_heads((u32)sizes.at[2]), size((u32)sizes.at[3]), epsilon(epsilon) {}
+          heads((u32)sizes.at[1]), kv_heads((u32)sizes.at[2]), size((u32)sizes.at[3]), all(heads + kv_heads + (u32)gains.at[2]), epsilon(epsilon) {}
 };
 
 __device__ __forceinline__ float sum_of_warp(float x) {
@@ -45,7 +45,7 @@ template <int HEADS> struct Heads {
     bool there, own;
     __device__ __forceinline__ Heads(const Placed &placed) {
         u64 index = (u64)blockIdx.x * 8 + threadIdx.x / 32;
-        all = placed.heads + 2 * placed.kv_heads;
+        all = placed.all;
         u32 groups = (all + HEADS - 1) / HEADS;
         token = (u32)divided(index, groups), first = (u32)(index - (u64)token * groups) * HEADS;
         half = placed.size / 2, at = threadIdx.x % 32 * 2;
@@ -187,7 +187,7 @@ template <int D, int PASSES> struct WholeHeads {
     bool there, is_second;
     __device__ __forceinline__ WholeHeads(const Placed &placed) {
         const u64 index = (u64)blockIdx.x * 8 + threadIdx.x / 32;
-        const u32 groups = (placed.heads + 2 * placed.kv_heads + HEADS - 1) / HEADS;
+        const u32 groups = (placed.all + HEADS - 1) / HEADS;
         token = (u32)divided(index, groups);
         first = (u32)(index - (u64)token * groups) * HEADS + threadIdx.x % 32 / LANES;
         at = threadIdx.x % LANES * GROUP;
@@ -237,7 +237,7 @@ __device__ __forceinline__ void place_whole_heads(bf16 *to, u64 to_stride, const
     const WholeHeads<D, PASSES> heads(placed);
     let_next_kernel_begin();
     if (!heads.there) return;
-    const u32 position = placed.positions[heads.token], values = placed.heads + placed.kv_heads, all = values + placed.kv_heads;
+    const u32 position = placed.positions[heads.token], values = placed.heads + placed.kv_heads, all = placed.all;
     const u64 slots = pages.at[2] * 16, slot = pages.at[3] ? ((const u32 *)pages.at[3])[heads.token] : slots;
     float c[GROUP], s[GROUP];
     if (FEW) heads.turn(c, s, placed, position, !heads.is_second);
@@ -297,6 +297,8 @@ __device__ __forceinline__ void whole_heads_back(bf16 *d, u64 d_stride, const bf
     constexpr int PASSES = 4;
     const WholeHeads<D, PASSES> heads(placed);
     const u32 values = placed.heads + placed.kv_heads;
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     if (!heads.there) return;
     const u32 position = placed.positions[heads.token];
     bf16 *row = d + heads.token * d_stride;

@@ -261,6 +261,8 @@ struct Back {
 template <int WARPS> __device__ __forceinline__ void backward_by_warp(Back back) {
     const u64 index = head_of_warp(), size = back.from.size;
     const int kept = back.added != 0;
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     if (index >= back.from.rows * back.from.heads) return;
     Bits<WARPS> x, dy, added;
     x.load(back.x + head_at(index, back.from), size), dy.load(back.dy + head_at(index, back.to), size);

@@ -143,7 +143,7 @@ fn backward(
     attention::forward(device, output, from, packed);
     let time = seconds(device, 20, |_| {
         let saved = Saved {
-            qkv: from,
+            packed: from.into(),
             out: Matrix::new(out.view(), rows, shape.width()),
             dout: Matrix::new(dout.view(), rows, shape.width()),
             lse: lse.view(),

@@ -11,7 +11,8 @@
 //! `ds_j = scale · p_j (dp_j - do_i·o_i)`, `dq_i = Σ ds_j k_j`, `dk_j = Σ ds_j q_i`,
 //! `dv_j = Σ p_j do_i`.
 
-use crate::buffer::{View, ViewMut};
+use crate::buffer::{Buffer, View, ViewMut};
+use crate::copy::copy_matrix;
 use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
@@ -64,6 +65,48 @@ pub struct Sequences<'a> {
     pub offsets: Offsets<'a>,
 }
 
+/// Queries, keys and values.
+#[derive(Debug, Clone, Copy)]
+pub struct Packed<'a> {
+    /// Rows of queries, keys and values; values may be missing if they lie elsewhere.
+    pub qkv: Matrix<'a>,
+    /// Rows of queries, keys and values of which only the values are read.
+    pub values: Option<Matrix<'a>>,
+}
+
+impl<'a> From<Matrix<'a>> for Packed<'a> {
+    fn from(qkv: Matrix<'a>) -> Self {
+        Self { qkv, values: None }
+    }
+}
+
+impl<'a> Packed<'a> {
+    fn check(&self, shape: &Shape) {
+        let Self { qkv, values } = self;
+        let all = shape.packed_width();
+        let least = values.map_or(all, |_| all - shape.kv_heads * shape.size);
+        assert!((least..=all).contains(&qkv.cols) && qkv.col_stride == 1, "queries and keys");
+        let whole = |v: Matrix<'_>| (v.rows, v.cols, v.col_stride) == (qkv.rows, all, 1);
+        assert!(values.is_none_or(whole), "a row with values for each token");
+    }
+
+    /// The rows that have the values.
+    pub(crate) fn rows_of_values(&self) -> Matrix<'a> {
+        self.values.unwrap_or(self.qkv)
+    }
+
+    /// All of them in one buffer, if values lie elsewhere.
+    fn together(&self, device: &Device, shape: &Shape) -> Option<Buffer> {
+        let (all, values) = (shape.packed_width(), self.values?);
+        let first = all - shape.kv_heads * shape.size;
+        let mut buffer: Buffer = device.take(self.qkv.rows * all);
+        let mut to = MatrixMut::new(buffer.view_mut(), self.qkv.rows, all);
+        copy_matrix(device, to.columns(0..first), self.qkv.columns(0..first));
+        copy_matrix(device, to.columns(first..all), values.columns(first..all));
+        Some(buffer)
+    }
+}
+
 /// The results of [`forward`].
 #[derive(Debug)]
 pub struct Output<'a> {
@@ -78,16 +121,29 @@ pub struct Output<'a> {
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn forward(device: &Device, output: Output<'_>, qkv: Matrix<'_>, sequences: Sequences<'_>) {
+pub fn forward<'a>(
+    device: &Device,
+    output: Output<'_>,
+    packed: impl Into<Packed<'a>>,
+    sequences: Sequences<'_>,
+) {
+    let packed = packed.into();
+    let qkv = packed.qkv;
     let (Output { out, lse }, Sequences { shape, offsets }) = (&output, sequences);
     shape.check();
     offsets::check(offsets, qkv.rows);
-    assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys and values");
+    packed.check(shape);
     assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each token");
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
     match device {
-        Device::Cpu(cpu) => cpu::attention::forward(&cpu.threads, output, qkv, sequences),
-        Device::Cuda(cuda) => cuda::attention::forward(cuda, output, qkv, sequences),
+        Device::Cpu(cpu) => {
+            let together = packed.together(device, shape);
+            let qkv = together
+                .as_ref()
+                .map_or(qkv, |all| Matrix::new(all.view(), qkv.rows, shape.packed_width()));
+            cpu::attention::forward(&cpu.threads, output, qkv, sequences);
+        }
+        Device::Cuda(cuda) => cuda::attention::forward(cuda, output, packed, sequences),
     }
 }
 
@@ -95,7 +151,7 @@ pub fn forward(device: &Device, output: Output<'_>, qkv: Matrix<'_>, sequences: 
 #[derive(Debug, Clone, Copy)]
 pub struct Saved<'a> {
     /// Queries, keys and values.
-    pub qkv: Matrix<'a>,
+    pub packed: Packed<'a>,
     /// The forward output.
     pub out: Matrix<'a>,
     /// The gradient of what came out.
@@ -117,15 +173,22 @@ pub fn backward(
 ) {
     let Sequences { shape, offsets } = sequences;
     shape.check();
-    let Saved { qkv, out, dout, lse } = saved;
+    let Saved { packed, out, dout, lse } = saved;
+    let qkv = packed.qkv;
     offsets::check(offsets, qkv.rows);
-    assert!(qkv.cols == shape.packed_width() && dqkv.cols == qkv.cols, "queries, keys, values");
+    packed.check(shape);
+    assert_eq!(dqkv.cols, shape.packed_width(), "queries, keys, values");
     assert!(out.cols == shape.width() && dout.cols == out.cols, "a row for each token");
     assert!([out.rows, dout.rows, dqkv.rows] == [qkv.rows; 3], "a row for each token");
-    assert!([qkv, out, dout].iter().all(|m| m.col_stride == 1), "matrices by rows");
+    assert!([out, dout].iter().all(|m| m.col_stride == 1), "matrices by rows");
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
     match device {
         Device::Cpu(cpu) => {
+            let together = packed.together(device, shape);
+            let qkv = together
+                .as_ref()
+                .map_or(qkv, |all| Matrix::new(all.view(), qkv.rows, shape.packed_width()));
+            let saved = Saved { packed: qkv.into(), ..saved };
             cpu::attention::backward(&cpu.threads, &mut dqkv, saved, sequences);
         }
         Device::Cuda(cuda) => {

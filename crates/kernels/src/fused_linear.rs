@@ -13,10 +13,13 @@
 //! once. On processors these are plain products; models there compute projections one by one
 //! ([`crate::linear`]).
 
+// size: the layout of the matrix, its products there and back, and the gates whose passes over the rows compute a
+// part of these products are one contract.
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::buffer::{Buffer, View};
+use crate::buffer::{Buffer, View, ViewMut};
 use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
@@ -55,6 +58,8 @@ pub struct AdapterRange {
 pub enum Narrow {
     /// They do.
     With,
+    /// They do, and what is narrow is there already.
+    Ready,
     /// The weights alone.
     Without,
 }
@@ -222,12 +227,13 @@ pub fn forward(device: &Device, output: Output<'_>, x: &mut MatrixMut<'_>, fused
             if part == Narrow::With {
                 narrow(device, x, weight);
             }
+            let with = part != Narrow::Without;
             let mode =
                 if residual.is_some() { WriteMode::Accumulate } else { WriteMode::Overwrite };
             if let Some(residual) = residual {
                 copy_matrix(device, y.reborrow(), residual);
             }
-            let inner = 0..if part == Narrow::With { sizes.stride() } else { sizes.inputs };
+            let inner = 0..if with { sizes.stride() } else { sizes.inputs };
             let weights = weight.all().row_range(0..sizes.outputs).columns(inner.clone());
             let x = x.view().columns(inner);
             matmul(device, y, mode, ScaledProduct { scale: 1.0, a: x, b: weights.transposed() });
@@ -259,6 +265,69 @@ pub fn forward_gated(
     let to = MatrixMut::new(both.view_mut(), rows, sizes.outputs);
     forward(device, Output { y: to, residual: None }, x, fused);
     swiglu::forward_rows(device, y, Matrix::new(both.view(), rows, sizes.outputs));
+}
+
+/// A gate and what goes through it side by side, and a place for the narrow product of what comes out.
+#[derive(Debug)]
+pub struct Gated<'a> {
+    /// Rows of both.
+    pub both: Matrix<'a>,
+    /// Gets `u` once more, rows side by side, if adapters take part and it is computed here.
+    pub kept: ViewMut<'a>,
+}
+
+/// `x = silu(gate) · up` as the input of a projection, rows that have room. Some devices compute `u` in the same
+/// pass: says whether adapters take part in the projection, and whether `u` is ready.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn gated_input(
+    device: &Device,
+    x: &mut MatrixMut<'_>,
+    mut gated: Gated<'_>,
+    fused: FusedWeight<'_>,
+) -> Narrow {
+    let FusedWeight { weight, narrow: part } = fused;
+    let (Sizes { inputs, narrow, .. }, both) = (weight.sizes, gated.both);
+    assert!(x.cols == inputs + narrow && x.rows == both.rows, "{:?}", weight.sizes);
+    assert!(both.cols == 2 * inputs && both.col_stride == 1, "rows of both");
+    if let Device::Cuda(cuda) = device
+        && part == Narrow::With
+        && gated.kept.len() == x.rows * narrow
+        && cuda::gated_narrow::forward(cuda, x, &mut gated, weight)
+    {
+        return Narrow::Ready;
+    }
+    swiglu::forward_rows(device, x.columns(0..inputs), both);
+    part
+}
+
+/// Turns a gate and what goes through it, the outputs of a projection, into their gradients, and `dy` into
+/// `silu(gate) · up`. Some devices compute `du` in the same pass, right of both: says whether adapters take part
+/// in what comes back, and whether `du` is ready.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn gated_backward(
+    device: &Device,
+    mut dy: MatrixMut<'_>,
+    both: &mut MatrixMut<'_>,
+    fused: FusedWeight<'_>,
+) -> Narrow {
+    let FusedWeight { weight, narrow: part } = fused;
+    let Sizes { outputs, narrow, .. } = weight.sizes;
+    assert!(both.cols == outputs + narrow && both.rows == dy.rows, "{:?}", weight.sizes);
+    assert!(2 * dy.cols == outputs, "rows of both");
+    if let Device::Cuda(cuda) = device
+        && part == Narrow::With
+        && cuda::gated_narrow::backward(cuda, &mut dy, both, weight)
+    {
+        return Narrow::Ready;
+    }
+    swiglu::backward_rows(device, dy, both.columns(0..outputs));
+    part
 }
 
 /// `du` right of `dy`, whose rows have room for it: for projections whose input nothing trained lies before.
@@ -299,6 +368,8 @@ pub fn backward(
             let mut inner = 0..outputs;
             if part == Narrow::With {
                 backward_narrow(device, dy, weight);
+            }
+            if part != Narrow::Without {
                 inner.end += narrow;
             }
             let weights = weight.all().row_range(inner.clone()).columns(0..inputs);

@@ -76,6 +76,7 @@ const CUDA_SOURCES: &[CudaSource] = &[
     cuda_source!("elementwise.cu"),
     cuda_source!("embedding.cu"),
     cuda_source!("fused_linear.cu"),
+    cuda_source!("gated_narrow.cu"),
     cuda_source!("grad_stats.cu", "tensors.cuh"),
     cuda_source!("head.cu", "tiles.cuh"),
     cuda_source!("product.cu"),

@@ -87,14 +87,15 @@ pub fn is_there(device: &Device, shape: &Shape, stride: usize) -> bool {
     matches!(device, Device::Cuda(_)) && even
 }
 
-/// Normed and turned queries and keys, and values as they are.
+/// Normed and turned queries and keys, and values as they are if there is room for them.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
 pub fn forward(device: &Device, mut to: MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
     placing.check(qkv.rows, qkv.cols);
-    assert!((to.rows, to.cols, 1) == (qkv.rows, qkv.cols, qkv.col_stride), "a row for each row");
+    assert!((to.rows, 1) == (qkv.rows, qkv.col_stride), "a row for each row");
+    assert!([placing.rotated_columns(), qkv.cols].contains(&to.cols), "queries and keys");
     match device {
         Device::Cpu(_) => {
             for norm in placing.norms() {
@@ -106,7 +107,7 @@ pub fn forward(device: &Device, mut to: MatrixMut<'_>, qkv: Matrix<'_>, placing:
                 let x = rms_norm::Input { data: from.data, shape: from_heads };
                 rms_norm::forward(device, y, x, norm.norm(&placing));
             }
-            let values = placing.rotated_columns()..qkv.cols;
+            let values = placing.rotated_columns()..to.cols;
             copy_matrix(device, to.columns(values.clone()), qkv.columns(values));
             placing.turn(device, &mut to, Rotate::Forward);
         }

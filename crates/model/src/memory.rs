@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! kept, Most    n · T · (2x + qkv + a + h + 2f)        Input    n · T · x, and the rest of one layer
+//!               on CUDA also normed queries and keys
 //! back, head    R · 4x and R · 4, and the logits of a chunk of rows
 //! back, network T · (3x + f), and two narrow products of an adapter
 //! back, heads   T · (x + qkv + a), and once more qkv if queries and keys are normed
@@ -280,6 +281,8 @@ struct BufferSizes {
     narrow: usize,
     /// A second buffer for normed queries and keys.
     normed: usize,
+    /// Numbers of normed and rotated queries and keys that a layer saves; 0 where they are recomputed.
+    rotated: usize,
     /// Weights of bytes as numbers, a piece at a time.
     unpacked: Moment,
     /// Results in f32 of products that are added to others.
@@ -308,6 +311,10 @@ impl BufferSizes {
             wide: of(config.ffn),
             narrow: 0,
             normed: usize::from(config.qk_norm),
+            rotated: match target {
+                Target::Cuda if config.qk_norm => of(config.query_width() + config.kv_width()),
+                _ => 0,
+            },
             unpacked: Moment::new(target),
             added,
             target,
@@ -340,11 +347,11 @@ impl BufferSizes {
 
     /// The activations that a layer saves besides its input.
     fn rest(&self, layers: usize) -> Moment {
-        let Self { x, qkv, attended, lse, wide, narrow, .. } = *self;
+        let Self { x, qkv, attended, lse, wide, narrow, rotated, .. } = *self;
         // The narrow products of three, two and one adapters, with fused projections.
         let fused = usize::from(self.target == Target::Cuda && narrow > 0);
         let of = |adapters: usize| (narrow.saturating_mul(adapters), fused);
-        let one = [(qkv, 1), (attended, 1), (x, 1), (wide, 2), of(3), of(2), of(1)];
+        let one = [(qkv, 1), (rotated, 1), (attended, 1), (x, 1), (wide, 2), of(3), of(2), of(1)];
         let start = Moment::new(self.target).exact(lse, layers);
         one.into_iter().fold(start, |all, (numbers, count)| all.with(numbers, count * layers))
     }
@@ -352,7 +359,9 @@ impl BufferSizes {
     /// The moments of a layer's way back, beside the inputs of all layers and the rest of those
     /// before it.
     fn backward(&self, before: &Moment) -> [Moment; 3] {
-        let Self { x, qkv, attended, lse, wide, narrow, normed, .. } = *self;
+        let Self { x, qkv, attended, lse, wide, narrow, normed, rotated, .. } = *self;
+        // Normed queries and keys with the values, where they are recomputed.
+        let again = if rotated == 0 { normed } else { 0 };
         let before = before.clone().and(&self.added);
         let whole = before.clone().and(&self.rest(1)).and(&self.unpacked);
         [
@@ -361,7 +370,8 @@ impl BufferSizes {
             before
                 .and(&self.unpacked)
                 .with(x, 1)
-                .with(qkv, 2 + normed)
+                .with(qkv, 2 + again)
+                .with(rotated, 1)
                 .with(attended, 2)
                 .exact(lse, 1)
                 .with(narrow, 2),

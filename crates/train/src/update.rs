@@ -42,11 +42,13 @@ pub(crate) fn apply(
     let UpdateSettings { lr, training } = settings;
     let device = decoder.device().clone();
     device.check()?;
-    if let Some(id) = gradients.first_not_finite(&device) {
+    let norm = norm(decoder, gradients);
+    // A value that is not finite makes the norm so; a norm may also be too large for its format.
+    let not_finite = || gradients.first_not_finite(&device);
+    if let Some(id) = (!norm.is_finite()).then(not_finite).flatten() {
         let name = &decoder.parameters().get(id).name;
         return Err(TrainError::NoNumber(format!("the gradient of `{name}` is not finite")));
     }
-    let norm = norm(decoder, gradients);
     // What a device that failed says of gradients is no length of theirs.
     device.check()?;
     if norm == 0.0 {

@@ -280,9 +280,9 @@ impl OneHead<'_> {
         let (shape, size) = (self.shape, block.keys() * block.width());
         let of = |matrix, row, head| HeadSlice::new(matrix, self.begin + row, head, shape.size);
         let k_head = shape.heads + self.head / shape.group();
-        let q = of(self.saved.qkv, block.first, self.head);
-        let k = of(self.saved.qkv, 0, k_head);
-        let v = of(self.saved.qkv, 0, k_head + shape.kv_heads);
+        let q = of(self.saved.packed.qkv, block.first, self.head);
+        let k = of(self.saved.packed.qkv, 0, k_head);
+        let v = of(self.saved.packed.qkv, 0, k_head + shape.kv_heads);
         let out = of(self.saved.out, block.first, self.head);
         let dout = of(self.saved.dout, block.first, self.head);
         let known = &self.saved.lse.host()[(self.begin + block.first) * shape.heads + self.head..];

@@ -10,7 +10,7 @@ use super::Cuda;
 use super::attention_wgmma;
 use super::driver::{Argument, ComputeCapability, Launch, Properties};
 use super::elementwise::blocks;
-use crate::attention::{Output, Sequences, Shape};
+use crate::attention::{Output, Packed, Sequences, Shape};
 use crate::buffer::{Buffer, View};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
@@ -123,6 +123,11 @@ pub(super) fn four(shape: &Shape) -> Argument {
     Four([heads, kv_heads, heads_at_once(shape), size].map(|number| number as u64))
 }
 
+/// Queries and keys, and the rows that have the values; `Packed` of the sources.
+pub(super) fn packed_rows(qkv: Rows, values: Rows) -> Argument {
+    Four([qkv.address, qkv.stride as u64, values.address, values.stride as u64])
+}
+
 /// Scores are powers of two.
 fn scale(shape: &Shape) -> Argument {
     F32(shape.scale * LOG2_E)
@@ -131,16 +136,17 @@ fn scale(shape: &Shape) -> Argument {
 pub(crate) fn forward(
     cuda: &Cuda,
     mut output: Output<'_>,
-    qkv: Matrix<'_>,
+    packed: Packed<'_>,
     sequences: Sequences<'_>,
 ) {
     let Sequences { shape, offsets } = sequences;
-    let (to, from) = (Rows::to(&mut output.out), Rows::of(qkv));
-    if let Some(problem) = problem(shape, &[to, from]) {
+    let to = Rows::to(&mut output.out);
+    let [from, values] = [packed.qkv, packed.rows_of_values()].map(Rows::of);
+    if let Some(problem) = problem(shape, &[to, from, values]) {
         return cuda.unsupported(problem);
     }
     if attention_wgmma::suits(cuda, shape) {
-        return attention_wgmma::forward(cuda, output, qkv, sequences);
+        return attention_wgmma::forward(cuda, output, packed, sequences);
     }
     let mut lse = output.lse;
     let at_once = heads_at_once(shape);
@@ -151,8 +157,7 @@ pub(crate) fn forward(
         Address(to.address),
         U64(to.stride as u64),
         Address(lse.cuda().address),
-        Address(from.address),
-        U64(from.stride as u64),
+        packed_rows(from, values),
         Address(uploaded.view().cuda().address),
         four(shape),
         scale(shape),

@@ -7,7 +7,7 @@
 use std::f32::consts::LOG2_E;
 
 use super::Cuda;
-use super::attention::{Rows, TILE, WARPS, four, heads_at_once, kernel_size, problem};
+use super::attention::{Rows, TILE, WARPS, four, heads_at_once, kernel_size, packed_rows, problem};
 use super::attention_wgmma;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
@@ -32,6 +32,9 @@ fn queries_bytes(size: usize) -> u32 {
     blocks(STAGES * 2 * ROWS * size * size_of::<u16>())
 }
 
+/// Blocks for a tile of what is known of each query.
+pub(super) const DELTA_BLOCKS: usize = 8;
+
 /// Of a score, and of a score as a power of two.
 pub(super) fn scale_pair(shape: &Shape) -> Argument {
     let [plain, power] = [shape.scale, shape.scale * LOG2_E].map(|x| u64::from(x.to_bits()));
@@ -49,9 +52,10 @@ pub(crate) fn backward(
     sequences: Sequences<'_>,
 ) {
     let Sequences { shape, offsets } = sequences;
-    let (to, qkv) = (Rows::to(dqkv), Rows::of(saved.qkv));
+    let to = Rows::to(dqkv);
+    let [qkv, values] = [saved.packed.qkv, saved.packed.rows_of_values()].map(Rows::of);
     let (out, dout) = (Rows::of(saved.out), Rows::of(saved.dout));
-    if let Some(problem) = problem(shape, &[to, qkv, out, dout]) {
+    if let Some(problem) = problem(shape, &[to, qkv, values, out, dout]) {
         return cuda.unsupported(problem);
     }
     if attention_wgmma::suits(cuda, shape) {
@@ -72,12 +76,12 @@ pub(crate) fn backward(
     };
     let lse = Address(saved.lse.cuda().address);
     let known = [stats, padded, matrix(out), matrix(dout), lse, Address(keys_at), four(shape)];
-    cuda.launch(names[0], Launch::new(blocks(4 * keys.len()), 256), &known);
+    cuda.launch(names[0], Launch::new(blocks(DELTA_BLOCKS * keys.len()), 256), &known);
     let arguments = |list: u64| {
         [
             Address(to.address),
             U64(to.stride as u64),
-            matrix(qkv),
+            packed_rows(qkv, values),
             matrix(dout),
             stats,
             padded,

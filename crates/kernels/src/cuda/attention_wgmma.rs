@@ -8,13 +8,13 @@ use std::f32::consts::LOG2_E;
 
 use super::Cuda;
 use super::attention::{Rows, four};
-use super::attention_backward::scale_pair;
+use super::attention_backward::{DELTA_BLOCKS, scale_pair};
 use super::driver::{Argument, ComputeCapability, HeadRows, Launch, TensorMap};
 use super::elementwise::blocks;
 use super::work::{Work, by_keys, by_queries, works};
-use crate::attention::{Output, Saved, Sequences, Shape};
+use crate::attention::{Output, Packed, Saved, Sequences, Shape};
 use crate::buffer::Buffer;
-use crate::matmul::{Matrix, MatrixMut};
+use crate::matmul::MatrixMut;
 use crate::offsets::Offsets;
 use Argument::{Address, F32, Four, U32, U64};
 
@@ -120,14 +120,25 @@ fn launch(count: u32, shared_bytes: usize) -> Launch {
     Launch { shared_bytes: blocks(shared_bytes), ..Launch::new(count, THREADS) }
 }
 
-pub(super) fn forward(cuda: &Cuda, output: Output<'_>, qkv: Matrix<'_>, sequences: Sequences<'_>) {
+/// Heads of queries and keys, and those of the rows that have the values: as many heads as rows have room for.
+fn both_heads(packed: Packed<'_>) -> [HeadsOf; 2] {
+    [packed.qkv, packed.rows_of_values()]
+        .map(|matrix| HeadsOf { rows: Rows::of(matrix), heads: matrix.cols / SIZE })
+}
+
+pub(super) fn forward(
+    cuda: &Cuda,
+    output: Output<'_>,
+    packed: Packed<'_>,
+    sequences: Sequences<'_>,
+) {
     let Sequences { shape, offsets } = sequences;
     let Output { mut out, mut lse } = output;
     let works = by_queries(works(offsets, QUERIES).0);
     let pieces = works.len() * shape.heads / 2;
-    let heads = HeadsOf { rows: Rows::of(qkv), heads: shape.heads + 2 * shape.kv_heads };
     let mut lists = Lists::default();
-    let Some(maps) = lists.push_maps(cuda, heads, offsets) else { return };
+    let maps = both_heads(packed).map(|heads| lists.push_maps(cuda, heads, offsets));
+    let [Some(maps), Some(value_maps)] = maps else { return };
     let (works_at, tickets) = (lists.push_works(&works), lists.push([0; 2]));
     let uploaded = lists.upload(cuda);
     let at = uploaded.view().cuda().address;
@@ -135,6 +146,7 @@ pub(super) fn forward(cuda: &Cuda, output: Output<'_>, qkv: Matrix<'_>, sequence
     let arguments = [
         Four([to.address, lse.cuda().address, to.stride as u64, 0]),
         Address(at + maps),
+        Address(at + value_maps),
         Address(at + works_at),
         Address(at + tickets),
         U32(blocks(pieces)),
@@ -157,11 +169,12 @@ pub(super) fn backward(
     let keys = by_keys(works(offsets, KEYS).0);
     let queries = by_queries(tiles);
     let both = [keys.len() * shape.kv_heads, queries.len() * shape.heads / 2];
-    let qkv_heads = HeadsOf { rows: Rows::of(saved.qkv), heads: shape.heads + 2 * shape.kv_heads };
+    let [qkv_heads, value_heads] = both_heads(saved.packed);
     let dout_heads = HeadsOf { rows: dout, heads: shape.heads };
     let mut lists = Lists::default();
-    let maps = [qkv_heads, dout_heads].map(|heads| lists.push_maps(cuda, heads, offsets));
-    let [Some(qkv_maps), Some(dout_maps)] = maps else { return };
+    let maps = [qkv_heads, value_heads, dout_heads];
+    let maps = maps.map(|heads| lists.push_maps(cuda, heads, offsets));
+    let [Some(qkv_maps), Some(value_maps), Some(dout_maps)] = maps else { return };
     let [keys_at, queries_at] = [&keys, &queries].map(|list| lists.push_works(list));
     let tickets = lists.push([0; 2]);
     let uploaded = lists.upload(cuda);
@@ -179,7 +192,8 @@ pub(super) fn backward(
         Address(at + queries_at),
         four(shape),
     ];
-    cuda.launch("attention_delta_128", Launch::new(blocks(4 * queries.len()), 256), &known);
+    let count = blocks(DELTA_BLOCKS * queries.len());
+    cuda.launch("attention_delta_128", Launch::new(count, 256), &known);
     let to = Rows::to(dqkv);
     let arguments = |list: [u64; 4]| {
         [
@@ -190,12 +204,13 @@ pub(super) fn backward(
             scale_pair(shape),
         ]
     };
-    // A block a piece: keys are the longest pieces, and the next kernel fills up behind them.
-    let list = [at + keys_at, 0, both[0] as u64, 0];
-    let for_keys = launch(blocks(both[0]), KEYS_BYTES);
+    // A block a piece: keys are the longest pieces. Queries do not need what becomes of them, and begin where
+    // the last of them leave processors free.
+    let list = [at + keys_at, 0, both[0] as u64, at + value_maps];
+    let for_keys = launch(blocks(both[0]), KEYS_BYTES).programmatic();
     cuda.launch("attention_keys_wgmma", for_keys, &arguments(list));
-    let list = [at + queries_at, at + tickets, both[1] as u64, 0];
-    let for_queries = launch(persistent(cuda, both[1]), QUERIES_BYTES);
+    let list = [at + queries_at, at + tickets, both[1] as u64, at + value_maps];
+    let for_queries = launch(persistent(cuda, both[1]), QUERIES_BYTES).programmatic();
     cuda.launch("attention_queries_wgmma", for_queries, &arguments(list));
 }
 

@@ -28,6 +28,11 @@ impl Cuda {
     }
 }
 
+fn launch_copy(cuda: &Cuda, count: usize, arguments: &[Argument]) {
+    let blocks = cuda.blocks_for(count.div_ceil(GROUP));
+    cuda.launch("copy_rows_16", Launch::new(blocks, THREADS).programmatic(), arguments);
+}
+
 pub(crate) fn place(part: DeviceSlice<'_>) -> Argument {
     Address(part.address)
 }
@@ -105,7 +110,7 @@ pub(crate) fn copy_rows(cuda: &Cuda, to: &mut MatrixMut<'_>, from: Matrix<'_>) {
         size(to.stride),
         size(from.row_stride),
     ];
-    cuda.over("copy_rows_16", to.rows * to.cols.next_multiple_of(GROUP), &arguments);
+    launch_copy(cuda, to.rows * to.cols.next_multiple_of(GROUP), &arguments);
 }
 
 pub(crate) fn add_bias<T: Real>(cuda: &Cuda, x: &mut MatrixMut<'_, T>, bias: View<'_, T>) {
@@ -251,7 +256,7 @@ pub(crate) fn copy_into_rows(cuda: &Cuda, to: Matrix<'_>, from: Matrix<'_>) {
         size(to.row_stride),
         size(from.row_stride),
     ];
-    cuda.over("copy_rows_16", to.rows * to.cols.next_multiple_of(GROUP), &arguments);
+    launch_copy(cuda, to.rows * to.cols.next_multiple_of(GROUP), &arguments);
 }
 
 pub(crate) fn swiglu_rows_forward(cuda: &Cuda, y: &mut MatrixMut<'_>, both: Matrix<'_>) {

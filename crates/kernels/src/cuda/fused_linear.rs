@@ -140,7 +140,7 @@ pub(crate) fn forward(
         }
         narrow(cuda, x, weight);
     }
-    let inner = if part == Narrow::With { stride } else { inputs };
+    let inner = if part == Narrow::Without { inputs } else { stride };
     let product = product(y.rows, outputs, inner, [x.stride, stride, y.stride]);
     let operands = Operands {
         a: x.data.cuda().address,
@@ -241,6 +241,7 @@ pub(crate) fn backward(
             backward_narrow(cuda, dy, weight);
             outputs + narrow
         }
+        Narrow::Ready => outputs + narrow,
     };
     let product = by_rows(product(dy.rows, inputs, inner, [dy.stride, stride, dx.stride]));
     let to = dx.data.cuda().address;

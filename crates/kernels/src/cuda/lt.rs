@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "calls into cuBLASLt")]
 
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::cublaslt::sys as lt;
 use cudarc::driver::sys as cu;
@@ -36,6 +36,9 @@ pub(crate) struct Lt {
     handle: lt::cublasLtHandle_t,
     stream: cu::CUstream,
     workspace: OnceLock<u64>,
+    /// Held during a call. Products of more tiles than fit at a time clear a counter in the workspace and then
+    /// count with it: what another thread asks for must not come between the two.
+    calling: Mutex<()>,
 }
 
 impl Lt {
@@ -43,7 +46,7 @@ impl Lt {
         let mut handle = ptr::null_mut();
         // SAFETY: a context is current, and the handle is ours.
         done("cublasLtCreate", unsafe { lt::cublasLtCreate(&raw mut handle) })?;
-        Ok(Self { handle, stream, workspace: OnceLock::new() })
+        Ok(Self { handle, stream, workspace: OnceLock::new(), calling: Mutex::new(()) })
     }
 
     /// The library's version.
@@ -108,6 +111,7 @@ impl Lt {
         let Operands { a, b, to, residual } = *operands;
         let addend = if product.addend == Addend::Residual { residual } else { to };
         let (scale, factor) = (product.scale(), product.addend_factor());
+        let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the launcher gives addresses of matrices of the described shapes.
         done("cublasLtMatmul", unsafe {
             lt::cublasLtMatmul(

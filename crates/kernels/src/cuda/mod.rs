@@ -16,6 +16,7 @@ mod error;
 #[cfg(any(test, feature = "fake"))]
 mod fake;
 pub(crate) mod fused_linear;
+pub(crate) mod gated_narrow;
 pub(crate) mod graph;
 pub(crate) mod head;
 mod launch;

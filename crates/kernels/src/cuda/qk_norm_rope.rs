@@ -43,21 +43,22 @@ impl Kernel {
 
     fn backward(shape: &Shape) -> Self {
         match shape.size {
-            64 => kernel("qk_norm_rope_backward_64", 16, false),
-            128 => kernel("qk_norm_rope_backward_128", 8, false),
+            64 => kernel("qk_norm_rope_backward_64", 16, true),
+            128 => kernel("qk_norm_rope_backward_128", 8, true),
             _ => kernel("qk_norm_rope_backward", 4, false),
         }
     }
 
-    fn launch(self, tokens: usize, shape: &Shape) -> Launch {
-        let warps = tokens * (shape.heads + 2 * shape.kv_heads).div_ceil(self.heads);
+    /// Over tokens that have so many heads.
+    fn launch(self, tokens: usize, heads: usize) -> Launch {
+        let warps = tokens * heads.div_ceil(self.heads);
         let launch = Launch::new(blocks(warps.div_ceil(WARPS)), 256);
         Launch { programmatic: self.programmatic, ..launch }
     }
 }
 
 pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    let rows = Rows { qkv, placing, pages: Four([0; 4]) };
+    let rows = Rows { qkv, placing, values: values_of(to, placing.shape), pages: Four([0; 4]) };
     launch(cuda, Kernel::forward(qkv.rows, placing.shape), to, rows);
 }
 
@@ -78,11 +79,19 @@ pub(crate) fn forward_and_store(
         slots.cuda().address,
     ]);
     let kernel = Kernel::forward(qkv.rows, placing.shape);
-    launch(cuda, kernel, to, Rows { qkv, placing, pages });
+    let values = values_of(to, placing.shape);
+    launch(cuda, kernel, to, Rows { qkv, placing, values, pages });
 }
 
 pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, Kernel::backward(placing.shape), d, Rows { qkv, placing, pages: Four([0; 4]) });
+    // The gradients of values stay as they are.
+    let rows = Rows { qkv, placing, values: 0, pages: Four([0; 4]) };
+    launch(cuda, Kernel::backward(placing.shape), d, rows);
+}
+
+/// Heads of values that rows have room for.
+fn values_of(to: &MatrixMut<'_>, shape: &Shape) -> usize {
+    to.cols / shape.size - shape.heads - shape.kv_heads
 }
 
 /// Rows that a kernel reads, and where it puts keys and values if there are pages.
@@ -90,16 +99,19 @@ pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, plac
 struct Rows<'a> {
     qkv: Matrix<'a>,
     placing: Placing<'a>,
+    /// Heads of values that are copied.
+    values: usize,
     /// Addresses of keys, values and slots, and the number of pages; zeros without pages.
     pages: Argument,
 }
 
 fn launch(cuda: &Cuda, kernel: Kernel, to: &mut MatrixMut<'_>, rows: Rows<'_>) {
-    let Rows { qkv, placing, pages } = rows;
+    let Rows { qkv, placing, values, pages } = rows;
     let Placing { shape, q_gain, k_gain, epsilon, turns, positions } = placing;
     let (cosines, sines) = turns.tables();
     let tables = [cosines.cuda().address, sines.cuda().address, positions.cuda().address];
     let [cosines, sines, positions] = tables;
+    let heads = shape.heads + shape.kv_heads + values;
     let sizes = [qkv.rows, shape.heads, shape.kv_heads, shape.size].map(|size| size as u64);
     let arguments = [
         Address(to.data.cuda().address),
@@ -107,12 +119,12 @@ fn launch(cuda: &Cuda, kernel: Kernel, to: &mut MatrixMut<'_>, rows: Rows<'_>) {
         Address(qkv.data.cuda().address),
         U64(qkv.row_stride as u64),
         Four([cosines, sines, positions, turns.positions() as u64]),
-        Four([q_gain.cuda().address, k_gain.cuda().address, 0, 0]),
+        Four([q_gain.cuda().address, k_gain.cuda().address, values as u64, 0]),
         Four(sizes),
         F32(epsilon),
         pages,
     ];
-    cuda.launch(kernel.name, kernel.launch(qkv.rows, shape), &arguments);
+    cuda.launch(kernel.name, kernel.launch(qkv.rows, heads), &arguments);
 }
 
 #[cfg(test)]
@@ -126,7 +138,8 @@ mod tests {
         let odd = Shape { size: 40, ..small };
         let blocks = |tokens, shape: &Shape| {
             let kernel = Kernel::forward(tokens, shape);
-            (kernel.name, kernel.launch(tokens, shape).blocks)
+            let heads = shape.heads + 2 * shape.kv_heads;
+            (kernel.name, kernel.launch(tokens, heads).blocks)
         };
         // Four warps a token, and sixteen where tokens are few.
         assert_eq!(blocks(513, &shape), ("qk_norm_rope_forward_128", 257));
@@ -135,7 +148,9 @@ mod tests {
         assert_eq!(blocks(8, &small), ("qk_norm_rope_forward_64_few", 2));
         assert_eq!(blocks(8, &odd), ("qk_norm_rope_forward_few", 5));
         assert_eq!(blocks(513, &odd), ("qk_norm_rope_forward", 129));
-        assert_eq!(Kernel::backward(&shape).launch(129, &shape).blocks, 65);
+        assert_eq!(Kernel::backward(&shape).launch(129, 32).blocks, 65);
+        // Without values three warps a token.
+        assert_eq!(Kernel::forward(520, &shape).launch(520, 24).blocks, 195);
         assert_eq!(Kernel::backward(&odd).name, "qk_norm_rope_backward");
     }
 }

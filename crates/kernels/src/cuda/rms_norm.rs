@@ -175,7 +175,7 @@ fn go_back(cuda: &Cuda, gradient: Destination<'_>, saved: Saved<'_>, norm: Norm<
     }
     if let Some(by) = by_warp {
         let arguments = [&arguments[..], &[Address(again.address), four(again.shape)]].concat();
-        cuda.launch(by.backward, by.launch(BACKWARD_THREADS), &arguments);
+        cuda.launch(by.backward, by.launch(BACKWARD_THREADS).programmatic(), &arguments);
     } else if suits {
         cuda.launch("rms_norm_backward_ahead", launch_ahead(cuda, from), &arguments);
     } else {

@@ -159,13 +159,15 @@ fn launch(cuda: &Cuda, mut jobs: Vec<Job>, sequences: Offsets<'_>) {
         job.first_block = first_block;
         first_block += job.tiles();
     }
-    let words: Vec<u64> = jobs.iter().flat_map(Job::words).collect();
-    let offsets: Vec<u64> = sequences.iter().map(|&offset| offset as u64).collect();
-    let (jobs_there, offsets_there) = (upload(cuda, &words), upload(cuda, &offsets));
+    let mut words: Vec<u64> = jobs.iter().flat_map(Job::words).collect();
+    let offsets_at = (words.len() * size_of::<u64>()) as u64;
+    words.extend(sequences.iter().map(|&offset| offset as u64));
+    let uploaded = upload(cuda, &words);
+    let at = uploaded.view().cuda().address;
     let arguments = [
-        Address(jobs_there.view().cuda().address),
+        Address(at),
         U32(blocks(jobs.len())),
-        Address(offsets_there.view().cuda().address),
+        Address(at + offsets_at),
         U64(sequences.len().saturating_sub(1) as u64),
     ];
     let count = blocks(usize::try_from(first_block).unwrap_or(usize::MAX));

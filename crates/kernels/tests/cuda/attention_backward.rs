@@ -1,6 +1,6 @@
 //! Attention's gradient beside the same operation on processors, and its bits.
 
-use whetstone_kernels::attention::{Saved, Sequences, Shape, backward};
+use whetstone_kernels::attention::{Output, Packed, Saved, Sequences, Shape, backward, forward};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut};
 
 use crate::attention::{GAP, LENGTHS, POISON, apart, offsets, ours, shapes, together};
@@ -32,7 +32,7 @@ impl Case {
         let rows_of = |cols: usize| (rows, cols, cols + GAP);
         let of = |view, (rows, cols, stride)| Matrix::strided(view, rows, cols, stride);
         let saved = Saved {
-            qkv: of(qkv.view(), rows_of(packed)),
+            packed: of(qkv.view(), rows_of(packed)).into(),
             out: of(out.view(), rows_of(width)),
             dout: of(dout.view(), rows_of(width)),
             lse: lse.view(),
@@ -40,6 +40,51 @@ impl Case {
         let to = MatrixMut::strided(dqkv.view_mut(), rows, packed, packed + GAP);
         backward(device, to, saved, Sequences { shape: &self.shape, offsets });
         together(&device.read(dqkv.view()), packed)
+    }
+
+    /// `o`, `lse` and `dqkv` where values lie behind the keys, or in rows that have nothing else to read.
+    fn with_values(&self, device: &Device, offsets: &[usize], elsewhere: bool) -> Vec<Vec<f32>> {
+        let (packed, width) = (self.shape.packed_width(), self.shape.width());
+        let rows = self.qkv.len() / packed;
+        let first = packed - self.shape.kv_heads * self.shape.size;
+        let split = |row: &[f32], own: std::ops::Range<usize>| -> Vec<f32> {
+            row.iter()
+                .enumerate()
+                .map(|(at, x)| if own.contains(&at) { *x } else { POISON })
+                .collect()
+        };
+        let upload = |x: &[f32], cols: usize| device.upload::<Activation>(&apart(x, cols));
+        let whole = upload(&self.qkv, packed);
+        let rotated: Vec<f32> =
+            self.qkv.chunks(packed).flat_map(|row| row[..first].to_vec()).collect();
+        let rotated = device.upload::<Activation>(&rotated);
+        let values: Vec<f32> =
+            self.qkv.chunks(packed).flat_map(|row| split(row, first..packed)).collect();
+        let values = upload(&values, packed);
+        let of = |view| Matrix::strided(view, rows, packed, packed + GAP);
+        let input = if elsewhere {
+            let qkv = Matrix::new(rotated.view(), rows, first);
+            Packed { qkv, values: Some(of(values.view())) }
+        } else {
+            of(whole.view()).into()
+        };
+        let mut out = upload(&vec![POISON; rows * width], width);
+        let mut lse = device.upload::<f32>(&vec![POISON; rows * self.shape.heads]);
+        let sequences = Sequences { shape: &self.shape, offsets };
+        let to = MatrixMut::strided(out.view_mut(), rows, width, width + GAP);
+        forward(device, Output { out: to, lse: lse.view_mut() }, input, sequences);
+        let dout = upload(&self.dout, width);
+        let mut dqkv = upload(&vec![POISON; rows * packed], packed);
+        let saved = Saved {
+            packed: input,
+            out: Matrix::strided(out.view(), rows, width, width + GAP),
+            dout: Matrix::strided(dout.view(), rows, width, width + GAP),
+            lse: lse.view(),
+        };
+        let to = MatrixMut::strided(dqkv.view_mut(), rows, packed, packed + GAP);
+        backward(device, to, saved, sequences);
+        let out = together(&device.read(out.view()), width);
+        vec![out, device.read(lse.view()), together(&device.read(dqkv.view()), packed)]
     }
 
     fn part(&self, rows: std::ops::Range<usize>) -> Self {
@@ -90,6 +135,20 @@ fn gradients_are_what_processors_compute() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn values_that_lie_elsewhere_have_the_same_bits() {
+    let Some(device) = device() else { return };
+    let offsets = offsets(&LENGTHS);
+    for shape in shapes() {
+        let case = Case::new(shape, offsets[LENGTHS.len()]);
+        let behind = twice(device, || case.with_values(device, &offsets, false));
+        let elsewhere = twice(device, || case.with_values(device, &offsets, true));
+        for (ours, theirs) in elsewhere.iter().zip(&behind) {
+            same_bits(ours, theirs);
+        }
+    }
 }
 
 #[test]

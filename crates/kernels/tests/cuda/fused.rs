@@ -1,9 +1,11 @@
 //! Projections of one input as one product, and norms with turns: beside compositions of the plain
 //! operations.
 
+// size: tests of one layout of weights, which share the helpers that lay it out.
+
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::fused_linear::{
-    self, AdapterRange, AugmentedWeight, FusedWeight, Narrow, Sizes,
+    self, AdapterRange, AugmentedWeight, FusedWeight, Gated, Narrow, Sizes,
 };
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
@@ -261,6 +263,93 @@ fn what_comes_back_through_fused_projections_has_the_bits_of_plain_products() {
                 vec![device.read(dx.view())]
             });
             same_bits(&ours[0], &truth);
+        }
+    }
+}
+
+/// As many as a chip needs to be busy with whole rows, and not a multiple of a block's.
+const MANY_ROWS: usize = 8190;
+
+/// Outputs of a gate and what goes through it, where each side's narrow columns begin and end, and the narrow
+/// columns of the projection behind the gate.
+const GATES: [(usize, [[usize; 2]; 2], usize); 3] =
+    [(512, [[0, 64], [64, 128]], 64), (128, [[0, 16], [16, 24]], 24), (384, [[0, 0], [0, 32]], 8)];
+
+#[test]
+fn a_gate_with_a_narrow_product_has_the_bits_of_both_one_after_the_other() {
+    let Some(device) = device() else { return };
+    let mut ready = 0;
+    for (outputs, [gate, up], narrow) in GATES {
+        let (rows, half) = (MANY_ROWS, outputs / 2);
+        let wide = Sizes { outputs, inputs: 72, narrow: up[1] };
+        let behind = Sizes { outputs: 64, inputs: half, narrow };
+        let mut all = numbers(1, (outputs + wide.narrow) * wide.stride());
+        let parts = divided(&mut all, wide, &[[half, gate[1]], [outputs, up[1]]]);
+        let down = numbers(2, (64 + narrow) * behind.stride());
+        let (both, dy) = (numbers(3, rows * outputs), numbers(4, rows * half));
+        let room = |cols: usize| vec![POISON; rows * cols];
+        let run = |is_fused: bool| {
+            let wide_weight =
+                AugmentedWeight::with_numbers(device, wide, SCALE, &all).with_parts(parts.clone());
+            let down_weight = AugmentedWeight::with_numbers(device, behind, SCALE, &down);
+            let from = device.upload::<Activation>(&both);
+            let from = Matrix::new(from.view(), rows, outputs);
+            let mut x = device.upload::<Activation>(&beside(&room(half), &room(narrow), rows));
+            let mut kept = device.upload::<Activation>(&room(narrow));
+            let mut to = MatrixMut::new(x.view_mut(), rows, behind.stride());
+            let mut back = device.upload::<Activation>(&beside(&both, &room(wide.narrow), rows));
+            let mut slopes = device.upload::<Activation>(&beside(&dy, &room(narrow), rows));
+            let mut rows_back = MatrixMut::new(back.view_mut(), rows, outputs + wide.narrow);
+            let slopes_to = MatrixMut::strided(slopes.view_mut(), rows, half, half + narrow);
+            let mut narrows = [Narrow::With; 2];
+            if is_fused {
+                let fused = FusedWeight { weight: &down_weight, narrow: Narrow::With };
+                let gated = Gated { both: from, kept: kept.view_mut() };
+                narrows[0] = fused_linear::gated_input(device, &mut to, gated, fused);
+                let fused = FusedWeight { weight: &wide_weight, narrow: Narrow::With };
+                narrows[1] = fused_linear::gated_backward(device, slopes_to, &mut rows_back, fused);
+            } else {
+                swiglu::forward_rows(device, to.columns(0..half), from);
+                swiglu::backward_rows(device, slopes_to, rows_back.columns(0..outputs));
+            }
+            if narrows[0] != Narrow::Ready {
+                fused_linear::narrow(device, &mut to, &down_weight);
+                let u = to.view().columns(half..behind.stride());
+                let kept = MatrixMut::new(kept.view_mut(), rows, narrow);
+                whetstone_kernels::copy::copy_matrix(device, kept, u);
+            }
+            if narrows[1] != Narrow::Ready {
+                fused_linear::backward_narrow(device, &mut rows_back, &wide_weight);
+            }
+            (narrows, [x, kept, back, slopes].map(|buffer| device.read(buffer.view())))
+        };
+        let plain = twice(device, || run(false).1.to_vec());
+        let fused = twice(device, || run(true).1.to_vec());
+        for (ours, theirs) in fused.iter().zip(&plain) {
+            same_bits(ours, theirs);
+        }
+        let narrows = run(true).0;
+        ready += narrows.iter().filter(|narrow| **narrow == Narrow::Ready).count();
+        assert_eq!(narrows[0], narrows[1]);
+    }
+    // A chip with other shared memory leaves the narrow products to the projections.
+    assert!([0, 2 * GATES.len()].contains(&ready), "{ready} in one pass");
+}
+
+#[test]
+fn values_are_left_out_where_there_is_no_room_for_them() {
+    let Some(device) = device() else { return };
+    for (size, tokens) in [(40, 21), (64, 530), (128, 21), (128, 530)] {
+        let shape = Shape { heads: 4, kv_heads: 2, size, scale: 1.0 };
+        let (width, rotated) = (shape.packed_width(), 6 * size);
+        let whole = place(device, &shape, tokens, qk_norm_rope::forward);
+        let ours = place(device, &shape, tokens, |device, mut to, qkv, placing| {
+            qk_norm_rope::forward(device, to.columns(0..rotated), qkv, placing);
+        });
+        let old = numbers(8, tokens * width);
+        for (at, row) in ours.chunks(width).enumerate() {
+            same_bits(&row[..rotated], &whole[at * width..][..rotated]);
+            same_bits(&row[rotated..], &old[at * width + rotated..(at + 1) * width]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Attention of packed sequences beside that of one sequence after another.
 
-use whetstone_kernels::attention::{Output, Saved, Sequences, Shape, backward, forward};
+use whetstone_kernels::attention::{Output, Packed, Saved, Sequences, Shape, backward, forward};
 use whetstone_kernels::{Device, Matrix, MatrixMut};
 
 use crate::oracle::attention::attention;
@@ -34,8 +34,32 @@ fn layouts(shape: &Shape, rows: usize) -> [Layout; 3] {
     })
 }
 
+/// Where values lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Values {
+    Behind,
+    Elsewhere,
+}
+
 /// `o`, `lse` and the gradients of `qkv`.
 fn ours(device: &Device, shape: &Shape, offsets: &[usize], x: [&[f32]; 2]) -> Vec<Vec<f32>> {
+    with_values(device, Sequences { shape, offsets }, x, Values::Behind)
+}
+
+/// Rows of values that have nothing else to read.
+fn values_alone(qkv: &[f32], shape: &Shape) -> Vec<f32> {
+    let first = shape.packed_width() - shape.kv_heads * shape.size;
+    let alone = |row: &[f32]| [&vec![f32::NAN; first], &row[first..]].concat();
+    qkv.chunks(shape.packed_width()).flat_map(alone).collect()
+}
+
+fn with_values(
+    device: &Device,
+    sequences: Sequences<'_>,
+    x: [&[f32]; 2],
+    values: Values,
+) -> Vec<Vec<f32>> {
+    let Sequences { shape, offsets } = sequences;
     let rows = x[0].len() / shape.packed_width();
     let [from, to, back] = layouts(shape, rows);
     let (qkv, dout) = (device.upload(&from.apart(x[0])), device.upload(&to.apart(x[1])));
@@ -45,10 +69,18 @@ fn ours(device: &Device, shape: &Shape, offsets: &[usize], x: [&[f32]; 2]) -> Ve
     let qkv = Matrix::strided(qkv.view(), rows, from.cols, from.stride);
     let whole = MatrixMut::strided(out.view_mut(), rows, to.cols, to.stride);
     let output = Output { out: whole, lse: lse.view_mut() };
-    let sequences = Sequences { shape, offsets };
-    forward(device, output, qkv, sequences);
+    let elsewhere = device.upload(&values_alone(x[0], shape));
+    let rotated = from.cols - shape.kv_heads * shape.size;
+    let packed = match values {
+        Values::Behind => qkv.into(),
+        Values::Elsewhere => Packed {
+            qkv: qkv.columns(0..rotated),
+            values: Some(Matrix::new(elsewhere.view(), rows, from.cols)),
+        },
+    };
+    forward(device, output, packed, sequences);
     let saved = Saved {
-        qkv,
+        packed,
         out: Matrix::strided(out.view(), rows, to.cols, to.stride),
         dout: Matrix::strided(dout.view(), rows, to.cols, to.stride),
         lse: lse.view(),
@@ -85,6 +117,19 @@ fn each_sequence_is_the_formula_there_and_back() {
             close(&gradient, &truth, 2e-5);
         }
     }
+}
+
+#[test]
+fn values_that_lie_elsewhere_have_the_same_results() {
+    let shape = SHAPES[0];
+    let (offsets, width) = (offsets(), shape.width());
+    let rows = *offsets.last().unwrap();
+    let (qkv, dout) = (numbers(1, rows * shape.packed_width()), numbers(2, rows * width));
+    let [behind, elsewhere] = [Values::Behind, Values::Elsewhere].map(|values| {
+        let sequences = Sequences { shape: &shape, offsets: &offsets };
+        same_bits(|device| with_values(device, sequences, [&qkv, &dout], values))
+    });
+    assert_eq!(behind, elsewhere);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //! operations.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Narrow, Sizes};
+use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Gated, Narrow, Sizes};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rope::RopeTable;
-use whetstone_kernels::{Device, Matrix, MatrixMut};
+use whetstone_kernels::{Device, Matrix, MatrixMut, swiglu};
 
 use crate::oracle;
 use crate::support::{close, f64s, inner, numbers, same_bits, slopes};
@@ -121,6 +121,77 @@ fn what_comes_back_through_projections_is_the_slope() {
     }
 }
 
+/// A narrow product that is ready is not computed again: one of other numbers shows in the result.
+#[test]
+fn what_is_ready_of_a_narrow_product_is_used_as_it_is() {
+    let Sizes { outputs, inputs, narrow } = SIZES;
+    let (x, other) = (numbers(2, ROWS * inputs), numbers(5, ROWS * narrow));
+    let beside = |right: &[f32]| -> Vec<f32> {
+        x.chunks(inputs).zip(right.chunks(narrow)).flat_map(|(x, u)| [x, u].concat()).collect()
+    };
+    let run = |right: &[f32], part: Narrow| {
+        same_bits(|device: &Device| {
+            let weight = AugmentedWeight::with_numbers(device, SIZES, SCALE, &weights().0);
+            let mut x = device.upload(&beside(right));
+            let mut x = MatrixMut::new(x.view_mut(), ROWS, SIZES.stride());
+            let mut y = device.upload(&vec![f32::NAN; ROWS * outputs]);
+            let to = MatrixMut::new(y.view_mut(), ROWS, outputs);
+            let fused = FusedWeight { weight: &weight, narrow: part };
+            let output = fused_linear::Output { y: to, residual: None };
+            fused_linear::forward(device, output, &mut x, fused);
+            let right = x.view().columns(inputs..SIZES.stride());
+            let mut narrow_part = device.upload(&vec![f32::NAN; ROWS * narrow]);
+            let to = MatrixMut::new(narrow_part.view_mut(), ROWS, narrow);
+            whetstone_kernels::copy::copy_matrix(device, to, right);
+            vec![device.read(y.view()), device.read(narrow_part.view())]
+        })
+    };
+    let computed = run(&other, Narrow::With);
+    assert_ne!(computed[1], other);
+    assert_eq!(run(&computed[1], Narrow::Ready), computed);
+    let given = run(&other, Narrow::Ready);
+    assert_eq!(given[1], other);
+    assert_ne!(given[0], computed[0]);
+}
+
+/// A processor leaves the narrow products to the projections.
+#[test]
+fn a_gate_and_its_gradients_are_swiglu_in_rows_with_room() {
+    let sizes = Sizes { outputs: 12, inputs: 6, narrow: 8 };
+    let all = numbers(1, (sizes.outputs + sizes.narrow) * sizes.stride());
+    let (both, dy) = (numbers(2, ROWS * 12), numbers(3, ROWS * 6));
+    let ours = same_bits(|device: &Device| {
+        let weight = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
+        let fused = FusedWeight { weight: &weight, narrow: Narrow::With };
+        let from = device.upload(&both);
+        let mut kept = device.upload(&vec![9.0; ROWS * 8]);
+        let mut x = device.upload(&with_room(&dy, 6, 8));
+        let gated = Gated { both: Matrix::new(from.view(), ROWS, 12), kept: kept.view_mut() };
+        let to = &mut MatrixMut::new(x.view_mut(), ROWS, 14);
+        assert_eq!(fused_linear::gated_input(device, to, gated, fused), Narrow::With);
+        let mut back = device.upload(&with_room(&both, 12, 8));
+        let mut slopes = device.upload(&dy);
+        let rows = &mut MatrixMut::new(back.view_mut(), ROWS, 20);
+        let to = MatrixMut::new(slopes.view_mut(), ROWS, 6);
+        assert_eq!(fused_linear::gated_backward(device, to, rows, fused), Narrow::With);
+        [kept, x, back, slopes].map(|buffer| device.read(buffer.view())).to_vec()
+    });
+    let plain = same_bits(|device: &Device| {
+        let from = device.upload(&both);
+        let mut x = device.upload(&dy);
+        let to = MatrixMut::new(x.view_mut(), ROWS, 6);
+        swiglu::forward_rows(device, to, Matrix::new(from.view(), ROWS, 12));
+        let (mut back, mut slopes) = (device.upload(&both), device.upload(&dy));
+        let to = MatrixMut::new(slopes.view_mut(), ROWS, 6);
+        swiglu::backward_rows(device, to, MatrixMut::new(back.view_mut(), ROWS, 12));
+        [x, back, slopes].map(|buffer| device.read(buffer.view())).to_vec()
+    });
+    assert!(ours[0].iter().all(|kept| kept.to_bits() == 9f32.to_bits()));
+    assert_eq!(ours[1], with_room(&plain[0], 6, 8));
+    assert_eq!(ours[2], with_room(&plain[1], 12, 8));
+    assert_eq!(ours[3], plain[2]);
+}
+
 const SHAPE: Shape = Shape { heads: 3, kv_heads: 2, size: 6, scale: 1.0 };
 const FREQUENCIES: [f32; 3] = [1.0, 0.3125, 0.015_625];
 const EPSILON: f32 = 0.02;
@@ -183,6 +254,20 @@ fn heads_are_normed_and_then_turned_and_values_stay() {
     let ours = place(qk_norm_rope::forward);
     let qkv = numbers(7, ROWS * SHAPE.packed_width());
     close(&ours, &placed(&f64s(&qkv)), 2e-6);
+}
+
+#[test]
+fn values_are_left_out_where_there_is_no_room_for_them() {
+    let rotated = (SHAPE.heads + SHAPE.kv_heads) * SHAPE.size;
+    let whole = place(qk_norm_rope::forward);
+    let ours = place(|device, mut to, qkv, placing| {
+        qk_norm_rope::forward(device, to.columns(0..rotated), qkv, placing);
+    });
+    let width = SHAPE.packed_width();
+    let old = numbers(8, ROWS * width);
+    for ((ours, whole), old) in ours.chunks(width).zip(whole.chunks(width)).zip(old.chunks(width)) {
+        assert_eq!(ours, [&whole[..rotated], &old[rotated..]].concat());
+    }
 }
 
 #[test]

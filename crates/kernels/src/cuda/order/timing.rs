@@ -33,13 +33,11 @@ pub(in crate::cuda) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Optio
         return good.first().copied();
     };
     let weights = trial.weights();
-    let time = |candidate: &Algorithm, how: Effort| {
-        cuda.attempt(|driver| trial.time(driver, &weights, candidate, how))
+    let brief = |candidate: &Algorithm| {
+        cuda.attempt(|driver| trial.brief_time(driver, &weights, candidate))
     };
-    let mut timed: Vec<(Duration, Algorithm)> = good
-        .into_iter()
-        .filter_map(|candidate| Some((time(&candidate, Effort::Brief)?, candidate)))
-        .collect();
+    let mut timed: Vec<(Duration, Algorithm)> =
+        good.into_iter().filter_map(|candidate| Some((brief(&candidate)?, candidate))).collect();
     // Of equals the first, which is the library's own choice.
     timed.sort_by_key(|(time, _)| *time);
     let best = timed.first()?.0;
@@ -47,38 +45,32 @@ pub(in crate::cuda) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Optio
     if best < LONG || timed.len() == 1 {
         return timed.first().map(|(_, candidate)| *candidate);
     }
-    let mut warm = Effort::Sustained { warm: WARMING };
+    let mut warming = WARMING;
     let mut sustained = vec![Duration::ZERO; timed.len()];
     for _ in 0..SUSTAINED_ROUNDS {
-        for (total, (_, candidate)) in sustained.iter_mut().zip(&timed) {
-            *total += time(candidate, warm)?;
-            warm = Effort::Sustained { warm: SUSTAINED };
+        for (total, (one, candidate)) in sustained.iter_mut().zip(&timed) {
+            let counts = [warming, SUSTAINED].map(|time| repetitions(time, *one));
+            *total +=
+                cuda.attempt(|driver| trial.sustained_time(driver, &weights, candidate, counts))?;
+            warming = SETTLING;
         }
     }
     let all = sustained.into_iter().zip(timed);
     all.min_by_key(|(total, _)| *total).map(|(_, (_, candidate))| candidate)
 }
 
-/// How long a candidate is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effort {
-    /// A few products after a pause.
-    Brief,
-    /// As many as go on for some time, of which those of the first part are not timed. A chip that computes
-    /// large products without a pause reaches its power limit and lowers its clock, and those that are fastest
-    /// after a pause are not always those that are fastest then.
-    Sustained { warm: Duration },
-}
-
 /// Products that take at least so long are timed at the power limit too, of these the ones that are within this
-/// part of the fastest after a pause.
+/// part of the fastest after a pause. A chip that computes large products without a pause reaches its power limit
+/// and lowers its clock, and those that are fastest after a pause are not always those that are fastest then.
 const LONG: Duration = Duration::from_micros(40);
 const CLOSE: u32 = 6;
 
-/// How long a candidate goes on before and while it is timed, and the first of them before.
-const SUSTAINED: Duration = Duration::from_millis(20);
-const SUSTAINED_ROUNDS: usize = 2;
-const WARMING: Duration = Duration::from_millis(100);
+/// How long a candidate goes on before it is timed, the first of them before, and while it is timed. Those before
+/// it brought the chip to its limit; several short rounds in turn are less than two long ones, and as good.
+const SETTLING: Duration = Duration::from_millis(4);
+const WARMING: Duration = Duration::from_millis(80);
+const SUSTAINED: Duration = Duration::from_millis(8);
+const SUSTAINED_ROUNDS: usize = 3;
 
 /// How many products of a length take some time.
 fn repetitions(time: Duration, one: Duration) -> usize {
@@ -92,52 +84,63 @@ impl Trial<'_> {
         noise(self.cuda, 2, count, Mirror::NONE)
     }
 
-    /// The time of one product. Of several brief rounds the shortest: the choice is kept, and others may be at work beside it. A round
-    /// begins with the noise of all weights, the same for every candidate, while the host calls the
-    /// products: else the host's time for a call would hide that of a short product.
-    fn time(
+    /// The same operands with one copy of the weight after another.
+    fn operands_in_turn(&self, weights: &Buffer) -> impl Fn(usize) -> Operands + use<> {
+        let (first, one) = (weights.view().cuda().address, self.b.len());
+        let (copies, operands) = (self.copies(weights), self.operands());
+        move |repetition| Operands { b: first + 2 * (repetition % copies * one) as u64, ..operands }
+    }
+
+    fn copies(&self, weights: &Buffer) -> usize {
+        (weights.len() / self.b.len().max(1)).max(1)
+    }
+
+    /// The time of one product after a pause. Of several rounds the shortest: the choice is kept, and others may
+    /// be at work beside it. A round begins with the noise of all weights, the same for every candidate, while the
+    /// host calls the products: else the host's time for a call would hide that of a short product.
+    fn brief_time(
         &self,
         driver: &dyn Driver,
         weights: &Buffer,
         by: &Algorithm,
-        how: Effort,
     ) -> DeviceResult<Duration> {
-        let (all, one) = (weights.view().cuda(), self.b.len());
-        let copies = weights.len() / one.max(1);
-        let operands = |repetition: usize| Operands {
-            b: all.address + 2 * (repetition % copies.max(1) * one) as u64,
-            ..self.operands()
-        };
+        let (operands, count) =
+            (self.operands_in_turn(weights), self.copies(weights).max(REPETITIONS));
         driver.multiply(&self.product, &operands(0), by)?;
         driver.wait()?;
         let mut least = Duration::MAX;
         for _ in 0..ROUNDS {
             let (format, mirror) = (Format::Bf16, Mirror::NONE);
             let begin = Instant::now();
-            fill_noise(
-                self.cuda,
-                weights.view().cuda(),
-                Noise { format, seed: 2, begin: 0, mirror },
-            );
-            for repetition in 0..copies.max(REPETITIONS) {
+            let noise = Noise { format, seed: 2, begin: 0, mirror };
+            fill_noise(self.cuda, weights.view().cuda(), noise);
+            for repetition in 0..count {
                 driver.multiply(&self.product, &operands(repetition), by)?;
             }
             driver.wait()?;
             least = least.min(begin.elapsed());
         }
-        let one = least / u32::try_from(copies.max(REPETITIONS)).unwrap_or(u32::MAX);
-        let Effort::Sustained { warm } = how else { return Ok(one) };
+        Ok(least / u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// The time of one of the second count of products, after those of the first.
+    fn sustained_time(
+        &self,
+        driver: &dyn Driver,
+        weights: &Buffer,
+        by: &Algorithm,
+        counts: [usize; 2],
+    ) -> DeviceResult<Duration> {
+        let operands = self.operands_in_turn(weights);
         let mut begin = Instant::now();
-        let mut count = 0;
-        for part in [warm, SUSTAINED] {
+        for count in counts {
             begin = Instant::now();
-            count = repetitions(part, one);
             for repetition in 0..count {
                 driver.multiply(&self.product, &operands(repetition), by)?;
             }
             driver.wait()?;
         }
-        Ok(begin.elapsed() / u32::try_from(count).unwrap_or(u32::MAX))
+        Ok(begin.elapsed() / u32::try_from(counts[1]).unwrap_or(u32::MAX))
     }
 }
 

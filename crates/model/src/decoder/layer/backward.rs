@@ -13,7 +13,7 @@ use whetstone_kernels::{Buffer, Matrix, MatrixMut, WriteMode, swiglu};
 use super::fused::FusedGradient;
 use super::heads::{HeadRange, QkNorm, both_norms, heads_of};
 use super::{
-    Layer, LayerGradients, Network, NormInput, Packed, RopeInput, SavedActivations,
+    Layer, LayerGradients, Network, NormInput, Packed, Placed, RopeInput, SavedActivations,
     SavedProjections, norm, normed,
 };
 use crate::decoder::pass::Pass;
@@ -38,21 +38,22 @@ impl Layer {
         let sizes = pass.sizes;
         let SavedActivations { x0, rest } = kept;
         let rest = rest.unwrap_or_else(|| self.compute(pass, packed, &x0).1);
-        let SavedProjections { mut qkv, qkv_narrow, attended, lse, x1, network } = rest;
+        let SavedProjections { mut qkv, placed, qkv_narrow, attended, lse, x1, network } = rest;
         let attended = Rc::new(attended);
         self.network_backward(pass, &x1, network, gradients);
         drop(x1);
         let (dattended, residual) = self.o_backward(pass, &attended, gradients);
-        let turned = match self.qk_norm {
-            Some(_) => self.place(pass, packed.rope, &mut qkv),
-            None => None,
+        let placed = match (placed, self.qk_norm) {
+            (Some(rotated), _) => Placed::WithoutValues(rotated),
+            (None, Some(_)) => self.place(pass, packed.rope, &mut qkv),
+            (None, None) => Placed::InPlace,
         };
         let (tokens, shape) = (packed.tokens(), &sizes.shape);
         let stride = self.qkv_stride(sizes);
         let mut dqkv = pass.device.take(tokens * stride);
         let out_stride = self.attended_stride(sizes);
         let saved = Saved {
-            qkv: self.packed_rows(sizes, turned.as_ref().unwrap_or(&qkv)),
+            packed: self.attention_input(sizes, &qkv, &placed),
             out: Matrix::strided(attended.view(), tokens, shape.width(), out_stride),
             dout: Matrix::new(dattended.view(), tokens, shape.width()),
             lse: lse.view(),
@@ -60,7 +61,7 @@ impl Layer {
         let to = MatrixMut::strided(dqkv.view_mut(), tokens, shape.packed_width(), stride);
         let sequences = attention::Sequences { shape, offsets: packed.offsets };
         attention::backward(pass.device, to, saved, sequences);
-        drop((turned, attended, dattended, lse));
+        drop((placed, attended, dattended, lse));
         let from = QkvGradient { qkv: &qkv, dqkv };
         let dqkv = self.place_backward(pass, packed.rope, from, &mut gradients.sums);
         drop(qkv);

@@ -8,10 +8,11 @@
 use std::rc::Rc;
 
 use whetstone_kernels::copy::copy_matrix;
+use whetstone_kernels::fused_linear::{self, Gated, Narrow};
 use whetstone_kernels::rms_norm::{self, Heads};
-use whetstone_kernels::{Buffer, Matrix, MatrixMut, fused_linear, swiglu};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut};
 
-use super::fused_projections::{DeferredInput, Fused};
+use super::fused_projections::{DeferredInput, Fused, FusedInput};
 use super::norm_backward::{BackwardBeside, norm_backward_beside};
 use super::{LayerGradients, Needed, NormInput, norm};
 use crate::decoder::pass::Pass;
@@ -98,16 +99,23 @@ impl FusedLayer {
         drop(h);
         let stride = self.down.in_stride();
         let mut open = device.take(tokens * stride);
-        let to = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
-        swiglu::forward_rows(
-            device,
-            to,
-            Matrix::strided(both.view(), tokens, 2 * ffn, both_stride),
-        );
+        let mut kept = self.down.narrow_buffer(pass, tokens);
+        let gated = Gated {
+            both: Matrix::strided(both.view(), tokens, 2 * ffn, both_stride),
+            kept: kept.view_mut(),
+        };
+        let to = &mut MatrixMut::new(open.view_mut(), tokens, stride);
+        let narrow = fused_linear::gated_input(device, to, gated, self.down.fused_weight(pass));
         let mut x2 = device.take(x1.len());
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
-        self.down.forward(pass, to, &mut open, Some(x1));
-        let down_narrow = self.down.kept_narrow(pass, &open);
+        self.down.forward_from(pass, to, FusedInput { x: &mut open, narrow }, Some(x1));
+        let down_narrow = match narrow {
+            Narrow::Ready => Some(Rc::new(kept)),
+            Narrow::With | Narrow::Without => {
+                drop(kept);
+                self.down.kept_narrow(pass, &open)
+            }
+        };
         (x2, FusedNetwork { both, gate_up_narrow, down_narrow })
     }
 
@@ -144,14 +152,15 @@ impl FusedLayer {
         self.down.backward(pass, to, &mut dy);
         let both_stride = self.gate_up.out_stride();
         let dopen = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
-        let rows = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
-        swiglu::backward_rows(device, dopen, rows);
+        let mut rows = MatrixMut::new(both.view_mut(), tokens, both_stride);
+        let gate_up = self.gate_up.fused_weight(pass);
+        let narrow = fused_linear::gated_backward(device, dopen, &mut rows, gate_up);
         let deferred = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
         let dy = Rc::new(dy);
         self.down.defer(pass, sums, &dy, deferred);
         let mut dh = device.take(input.x.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
-        self.gate_up.backward(pass, to, &mut both);
+        self.gate_up.backward_from(pass, to, FusedInput { x: &mut both, narrow });
         let mut h = device.take(tokens * self.gate_up.in_stride());
         let from = BackwardBeside { dy: &dh, added: &dy, normed: &mut h };
         norm_backward_beside(pass, input, from, gradients);

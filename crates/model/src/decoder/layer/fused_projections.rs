@@ -115,16 +115,30 @@ impl Fused {
     pub(super) fn forward(
         &self,
         pass: &Pass<'_>,
-        mut y: MatrixMut<'_>,
+        y: MatrixMut<'_>,
         x: &mut Buffer,
         residual: Option<View<'_>>,
     ) {
+        let input = FusedInput { x, narrow: self.part(pass) };
+        self.forward_from(pass, y, input, residual);
+    }
+
+    /// Like [`Self::forward`], but what is narrow may be ready.
+    pub(super) fn forward_from(
+        &self,
+        pass: &Pass<'_>,
+        mut y: MatrixMut<'_>,
+        input: FusedInput<'_>,
+        residual: Option<View<'_>>,
+    ) {
+        let FusedInput { x, narrow } = input;
         let stride = self.in_stride();
         let rows = x.len() / stride;
         let mut x = MatrixMut::new(x.view_mut(), rows, stride);
         let residual = residual.map(|all| Matrix::new(all, rows, self.widths().outputs));
         let output = fused_linear::Output { y: y.reborrow(), residual };
-        fused_linear::forward(pass.device, output, &mut x, self.fused_weight(pass));
+        let fused = FusedWeight { weight: &self.weight, narrow };
+        fused_linear::forward(pass.device, output, &mut x, fused);
         for member in &self.members {
             if let Some(id) = member.bias {
                 let columns = y.columns(member.outputs.clone());
@@ -135,10 +149,17 @@ impl Fused {
 
     /// `dx` of rows that have room.
     pub(super) fn backward(&self, pass: &Pass<'_>, dx: MatrixMut<'_>, dy: &mut Buffer) {
+        self.backward_from(pass, dx, FusedInput { x: dy, narrow: self.part(pass) });
+    }
+
+    /// Like [`Self::backward`], but what is narrow may be ready.
+    pub(super) fn backward_from(&self, pass: &Pass<'_>, dx: MatrixMut<'_>, dy: FusedInput<'_>) {
+        let FusedInput { x: dy, narrow } = dy;
         let rows = dx.view().rows();
         let stride = dy.len() / rows.max(1);
         let mut dy = MatrixMut::strided(dy.view_mut(), rows, self.out_stride(), stride);
-        fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
+        let fused = FusedWeight { weight: &self.weight, narrow };
+        fused_linear::backward(pass.device, dx, &mut dy, fused);
     }
 
     /// The adapters' narrow products of output gradients, next to them, if the gradient of the input is not needed.
@@ -148,6 +169,12 @@ impl Fused {
             let mut dy = MatrixMut::strided(dy.view_mut(), rows, self.out_stride(), stride);
             fused_linear::backward_narrow(pass.device, &mut dy, &self.weight);
         }
+    }
+
+    /// A buffer for the adapters' narrow products of so many rows, of nothing without adapters.
+    pub(super) fn narrow_buffer(&self, pass: &Pass<'_>, rows: usize) -> Buffer {
+        let numbers = if self.part(pass) == Narrow::With { rows * self.widths().narrow } else { 0 };
+        pass.device.take(numbers)
     }
 
     /// The adapters' narrow products of rows, saved for their gradients; they are next to the rows.
@@ -198,6 +225,13 @@ impl Fused {
             sums.defer(PendingProduct { id: adapter.a, dy: of_dy(back), x: of_x(0..inputs) });
         }
     }
+}
+
+/// Rows that go into a product, or come back into it, and whether what is narrow is ready.
+#[derive(Debug)]
+pub(super) struct FusedInput<'a> {
+    pub(super) x: &'a mut Buffer,
+    pub(super) narrow: Narrow,
 }
 
 /// Input rows of a product, and the adapters' narrow products if they are stored elsewhere.

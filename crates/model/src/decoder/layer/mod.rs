@@ -7,8 +7,12 @@
 //!
 //! The activations saved for the backward pass are those that are expensive to recompute: the two
 //! residuals, queries, keys and values, the attention output, the gate and the up projection and,
-//! with fused projections, their narrow products. Norms, rotations, activation functions and other
-//! narrow products are recomputed; with [`Keep::Input`], the whole layer is, from `x0`.
+//! with fused projections, their narrow products; on CUDA also normed and rotated queries and keys.
+//! Other norms, rotations and activation functions are recomputed, as are other narrow products. With
+//! [`Keep::Input`] only `x0` is saved and the whole layer is recomputed.
+
+// size: the parts of a layer's forward pass, with what each of them saves and where it lies, on both kinds of
+// devices; the backward pass and fused projections have files of their own.
 
 mod backward;
 mod fused;
@@ -130,12 +134,40 @@ pub(crate) struct SavedActivations {
 struct SavedProjections {
     /// Before norms and turns if there are norms, else after turns.
     qkv: Buffer,
+    /// Queries and keys after norms and turns, if one pass does both: values stay where they are.
+    placed: Option<Buffer>,
     /// The adapters' narrow products of their input, with fused projections.
     qkv_narrow: Option<Rc<Buffer>>,
     attended: Buffer,
     lse: Buffer<f32>,
     x1: Buffer,
     network: Network,
+}
+
+/// Where queries and keys are after norms and rotations.
+#[derive(Debug)]
+enum Placed {
+    /// Where they were.
+    InPlace,
+    /// In another buffer, with the values.
+    Whole(Buffer),
+    /// In another buffer, rows of queries and keys alone.
+    WithoutValues(Buffer),
+}
+
+impl Placed {
+    /// What is saved for the backward pass; the others are recomputed.
+    fn kept(self) -> Option<Buffer> {
+        match self {
+            Self::WithoutValues(rotated) => Some(rotated),
+            Self::InPlace | Self::Whole(_) => None,
+        }
+    }
+}
+
+/// Numbers of a row of queries and keys.
+fn rotated_width(shape: &Shape) -> usize {
+    (shape.heads + shape.kv_heads) * shape.size
 }
 
 /// The gate and what goes through it.
@@ -171,19 +203,19 @@ impl Layer {
         let (device, sizes, tokens) = (pass.device, pass.sizes, packed.tokens());
         let shape = &sizes.shape;
         let (mut qkv, qkv_narrow) = self.project_and_keep(pass, x0.view());
-        let turned = self.place(pass, packed.rope, &mut qkv);
+        let placed = self.place(pass, packed.rope, &mut qkv);
         let stride = self.attended_stride(sizes);
         let mut attended = device.take(tokens * stride);
         let mut lse = device.take(tokens * shape.heads);
         let to = MatrixMut::strided(attended.view_mut(), tokens, shape.width(), stride);
-        let from = self.packed_rows(sizes, turned.as_ref().unwrap_or(&qkv));
+        let from = self.attention_input(sizes, &qkv, &placed);
         let output = attention::Output { out: to, lse: lse.view_mut() };
         let sequences = attention::Sequences { shape, offsets: packed.offsets };
         attention::forward(device, output, from, sequences);
-        drop(turned);
+        let placed = placed.kept();
         let x1 = self.after_attention(pass, x0, &mut attended);
         let (x2, network) = self.network(pass, &x1);
-        (x2, SavedProjections { qkv, qkv_narrow, attended, lse, x1, network })
+        (x2, SavedProjections { qkv, placed, qkv_narrow, attended, lse, x1, network })
     }
 
     /// Numbers between the beginnings of two rows of queries, keys and values.
@@ -202,6 +234,25 @@ impl Layer {
     pub(crate) fn packed_rows<'b>(&self, sizes: &LayerSizes, qkv: &'b Buffer) -> Matrix<'b> {
         let stride = self.qkv_stride(sizes);
         Matrix::strided(qkv.view(), qkv.len() / stride, sizes.shape.packed_width(), stride)
+    }
+
+    /// What attention reads.
+    fn attention_input<'b>(
+        &self,
+        sizes: &Sizes,
+        qkv: &'b Buffer,
+        placed: &'b Placed,
+    ) -> attention::Packed<'b> {
+        let own = self.packed_rows(sizes, qkv);
+        match placed {
+            Placed::InPlace => own.into(),
+            Placed::Whole(all) => self.packed_rows(sizes, all).into(),
+            Placed::WithoutValues(rotated) => {
+                let width = rotated_width(&sizes.shape);
+                let rows = Matrix::new(rotated.view(), rotated.len() / width, width);
+                attention::Packed { qkv: rows, values: Some(own) }
+            }
+        }
     }
 
     /// `Q·n1(x)`, `K·n1(x)` and `V·n1(x)` side by side.
@@ -240,20 +291,15 @@ impl Layer {
 
     /// Norm and rotation of queries and keys: in place, or into other buffers if there are norms,
     /// whose backward pass needs their input.
-    pub(crate) fn place(
-        &self,
-        pass: &Pass<'_>,
-        rope: RopeInput<'_>,
-        qkv: &mut Buffer,
-    ) -> Option<Buffer> {
+    pub(crate) fn place(&self, pass: &Pass<'_>, rope: RopeInput<'_>, qkv: &mut Buffer) -> Placed {
         let (sizes, shape) = (pass.sizes, &pass.sizes.shape);
         let tokens = rope.positions.len();
         if let Some(placing) = self.placing(pass, rope) {
-            let stride = self.qkv_stride(sizes);
-            let mut beside = pass.device.take(qkv.len());
-            let to = MatrixMut::strided(beside.view_mut(), tokens, shape.packed_width(), stride);
+            let width = rotated_width(shape);
+            let mut beside = pass.device.take(tokens * width);
+            let to = MatrixMut::new(beside.view_mut(), tokens, width);
             qk_norm_rope::forward(pass.device, to, self.packed_rows(sizes, qkv), placing);
-            return Some(beside);
+            return Placed::WithoutValues(beside);
         }
         let mut beside = self.qk_norm.map(|gains| {
             let mut to = pass.device.take(qkv.len());
@@ -266,7 +312,7 @@ impl Layer {
         let RopeInput { positions, table } = rope;
         let angles = Angles { table, positions, direction: Rotate::Forward };
         rope::turn(pass.device, &mut to.view_mut(), both, angles);
-        beside
+        beside.map_or(Placed::InPlace, Placed::Whole)
     }
 
     /// Like [`Self::place`], and writes keys and values into slots of a layer's pages.
@@ -279,8 +325,10 @@ impl Layer {
         let sizes = pass.sizes;
         let CachePositions { rope, cache, layer, slots } = to;
         let Some(placing) = self.placing(pass, rope) else {
-            let placed = self.place(pass, rope, &mut qkv);
-            let placed = placed.unwrap_or(qkv);
+            let placed = match self.place(pass, rope, &mut qkv) {
+                Placed::Whole(all) => all,
+                Placed::InPlace | Placed::WithoutValues(_) => qkv,
+            };
             let qkv = self.packed_rows(sizes, &placed);
             paged::store(pass.device, paged::Store { cache, layer, qkv, slots });
             return placed;
