@@ -177,7 +177,7 @@ pub struct TurnPrompt {
     /// The whole conversation so far, and how it is to be completed.
     pub prompt: Prompt,
     /// The sample of the turn before, if there was one. A generator may keep its keys and values and
-    /// compute only tokens that are new.
+    /// compute only tokens that are new, if the prompt has one sample.
     pub follows: Option<SampleId>,
     /// Tokens that the conversation may come to, completions included, if another turn may follow.
     pub most_tokens: Option<usize>,

@@ -20,6 +20,7 @@
 //! | A rollout that the machine broke is dropped with its reason; an environment that panics hangs nothing. | `tests/collect/failures.rs` |
 //! | Judges work while the generator does. | `tests/collect/single.rs` |
 //! | A rollout keeps the tokens that were sampled. | `tests/collect/local.rs` |
+//! | An episode waits for its own environment alone, and has the same bits in whatever order turns are judged and sampled. | `tests/collect/local.rs` |
 //!
 //! # Not here
 //!

@@ -125,7 +125,8 @@ impl Conversations {
     ) -> bool {
         let Some(id) = turn.follows else { return false };
         let Some(kept) = self.kept.get_mut(&id) else { return false };
-        let Some((packed, cached)) = kept.reused_by(&turn.prompt.tokens) else {
+        let reused = kept.reused_by(&turn.prompt.tokens);
+        let Some((packed, cached)) = reused.filter(|_| turn.prompt.samples == 1) else {
             self.end(id, pages);
             return false;
         };

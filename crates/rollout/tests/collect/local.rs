@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use whetstone_core::extract::Reply;
@@ -218,4 +219,81 @@ fn episodes_are_the_same_in_whatever_order_turns_are_judged_and_sampled() {
         eight_turns(&mut Waves(local(Limits::default())), 2, Duration::ZERO).usage.prefilled;
     println!("{} tokens prefilled, of whole prompts {waves}", whole.usage.prefilled);
     assert!(waves > 6 * whole.usage.prefilled, "{waves}, {}", whole.usage.prefilled);
+}
+
+/// Answers the task `slow` only when an episode of the other task is over.
+#[derive(Default)]
+struct Patient(Arc<Gate>);
+
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+struct Waiting {
+    chat: Chat,
+    is_slow: bool,
+    gate: Arc<Gate>,
+}
+
+impl Environment for Patient {
+    fn max_turns(&self, _: &Task) -> usize {
+        8
+    }
+
+    fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
+        let messages = vec![Message::user(&task.statement)];
+        let chat = Chat { messages, left: 8, slow: Duration::ZERO };
+        let (is_slow, gate) = (task.statement == "slow", Arc::clone(&self.0));
+        Ok(Box::new(Waiting { chat, is_slow, gate }))
+    }
+}
+
+impl Episode for Waiting {
+    fn messages(&self) -> &[Message] {
+        self.chat.messages()
+    }
+
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
+        let is_open = self.gate.is_open.lock().unwrap();
+        if self.is_slow {
+            let patience = Duration::from_secs(30);
+            let opened = self.gate.opened.wait_timeout_while(is_open, patience, |open| !*open);
+            assert!(!opened.unwrap().1.timed_out(), "the other episode waits for this one");
+        } else {
+            drop(is_open);
+        }
+        let next = self.chat.reply(reply)?;
+        if matches!(next, Next::Done(_)) {
+            *self.gate.is_open.lock().unwrap() = true;
+            self.gate.opened.notify_all();
+        }
+        Ok(next)
+    }
+
+    fn cut_short(&mut self) -> Result<Outcome, EnvError> {
+        self.chat.cut_short()
+    }
+}
+
+#[test]
+fn an_episode_goes_through_all_turns_while_another_waits_for_its_first_answer() {
+    let config = Config { positions: 512, ..config() };
+    let decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, 5, 512);
+    let (tokenizer, environment) = (words(), Patient::default());
+    let settings = Collecting {
+        render: &render,
+        max_tokens: MAX_TOKENS,
+        max_prompt_tokens: 400,
+        judges: 2,
+        ..collecting(&environment)
+    };
+    let mut local = Local::new(&decoder, &tokenizer, Limits::default());
+    let tasks = [task("slow"), task("fast")];
+    let collected = collect(&settings, &mut local, &asked(&tasks, 1)).unwrap();
+    for group in &collected.groups {
+        assert_eq!((group.rollouts.len(), group.dropped.len()), (1, 0), "{group:?}");
+        assert_eq!(group.rollouts[0].turns.len(), 8);
+    }
 }
