@@ -132,10 +132,10 @@ fn a_parameter_says_what_it_is() {
 
 #[test]
 fn an_exception_that_excuses_nothing_is_a_problem() {
-    let file = "crates/infer/src/work/start.rs";
+    let file = "crates/sandbox/tests/agreement/case.rs";
     let clean = Miniature::clean();
-    clean.write(file, "//! Start.\nfn f(it: u8) {}\n").check_tidy();
-    clean.write(file, "//! Start.\nfn f(item: u8) {}\n").check(
+    clean.write(file, "//! Case.\nfn f(it: u8) {}\n").check_tidy();
+    clean.write(file, "//! Case.\nfn f(item: u8) {}\n").check(
         "parameters",
         file,
         "no longer needs",
