@@ -49,6 +49,7 @@ pub(crate) fn verdicts(text: &mut Lines, unit: &str, found: &BTreeMap<String, u6
 }
 
 /// What a table of verdicts counts beside them.
+#[derive(Clone, Copy)]
 pub(crate) struct NotRun {
     /// Programs that were not run.
     pub(crate) not_run: u64,
