@@ -1,4 +1,4 @@
-//! Cross-entropy: the loss on traces that are worth repeating.
+//! Cross-entropy: the supervised loss on traces.
 //!
 //! ```text
 //! loss = -Σ weight · logp        by logp: -weight

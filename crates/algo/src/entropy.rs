@@ -1,4 +1,4 @@
-//! The entropy bonus: a policy that stays undecided keeps exploring.
+//! The entropy bonus, which keeps a policy exploring.
 //!
 //! ```text
 //! loss = -coefficient · Σ weight · H        by H: -coefficient · weight

@@ -1,14 +1,13 @@
-//! Why numbers are refused.
+//! Errors of the losses: invalid inputs and settings.
 //!
-//! A number that is infinite or none is never turned into a 0: a step on it would be a step on
-//! something that nobody asked for. Sequences and tokens are counted from 0, in the order in which
-//! they were given; tokens that are not trained count too.
+//! A non-finite value is never replaced by 0: the update would be on a different objective. Sequences
+//! and tokens are counted from 0, in the given order; untrained tokens count too.
 
 /// The numbers given make no loss.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AlgoError {
-    /// A number of a trained token is infinite or none, given so or become so.
+    /// A value of a trained token is not finite, as given or as computed.
     #[error(
         "{what} of token {token} in sequence {sequence} is {value}; \
          leave the sequence out of the step, or do not train the token"
@@ -23,7 +22,7 @@ pub enum AlgoError {
         /// The number.
         value: f64,
     },
-    /// A number of a whole sequence is infinite or none.
+    /// A value of a whole sequence is not finite.
     #[error("{what} of sequence {sequence} is {value}; leave the sequence out of the step")]
     Sequence {
         /// The name of the value.
@@ -33,7 +32,7 @@ pub enum AlgoError {
         /// The number.
         value: f64,
     },
-    /// A number in a plain list is infinite or none.
+    /// A value in a list is not finite.
     #[error("{what} {at} is {value}; leave it out")]
     Entry {
         /// The name of the values.
@@ -125,7 +124,7 @@ pub(crate) fn setting(
     if value.is_finite() && fits { Ok(()) } else { Err(AlgoError::Setting { what, value, must }) }
 }
 
-/// Refuses a list with a number that is infinite or none.
+/// Refuses a list with a non-finite value.
 pub(crate) fn entries(what: &'static str, values: &[f64]) -> Result<(), AlgoError> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(at) => Err(AlgoError::Entry { what, at, value: values[at] }),

@@ -1,12 +1,12 @@
-//! How much of what happened a critic knew beforehand.
+//! Explained variance of a critic: the fraction of the returns' variance that its values predict.
 //!
 //! ```text
 //! 1 - Var(returns - values) / Var(returns)
 //! ```
 //!
-//! 1 is a perfect critic, 0 one that may as well say the mean, below 0 is worse than that. Being
-//! off by the same amount everywhere costs nothing. Of returns without variance, by the same
-//! measure as rewards of a group, there is nothing to explain, so there is no figure.
+//! 1 is a perfect critic, 0 is as good as the mean of the returns, and negative values are worse than
+//! that. A constant offset costs nothing. Returns without variance, by the same measure as rewards of
+//! a group, have no explained variance.
 
 use crate::advantage::is_constant;
 use crate::error::{as_many, entries};

@@ -1,4 +1,4 @@
-//! How far the policy is from the reference, estimated from the tokens it wrote.
+//! KL divergence of the policy from the reference, estimated from sampled tokens.
 //!
 //! With `d = logp - reference_logp` of a token that the policy itself sampled (J. Schulman,
 //! "Approximating KL divergence", 2020, joschu.net/blog/kl-approx.html):
@@ -10,8 +10,7 @@
 //! k3     e^-d - 1 + d     1 - e^-d      exactly, never negative; GRPO, arXiv:2402.03300, eq. 4
 //! ```
 //!
-//! An estimator that is right about the divergence need not have a slope that is right about its
-//! gradient. In the mean over sampled tokens, that of k1 is 0: as a loss it holds nothing back, and
+//! An unbiased estimator of the divergence need not have an unbiased gradient. In the mean over sampled tokens, that of k1 is 0: as a loss it holds nothing back, and
 //! it is of use in a reward or on a dashboard. That of k2 is the gradient of the divergence. That of
 //! k3 is the gradient of the divergence the other way round, KL(reference ‖ policy), which is what
 //! GRPO trains with.

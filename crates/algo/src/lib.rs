@@ -2,25 +2,25 @@
 //!
 //! Numbers in, numbers out: no tensor, no file, no clock (invariant 2). A model gives numbers of
 //! tokens (log-probability, entropy, value), a function here gives the loss and its derivative by
-//! each of them, and the model carries those on. What a reward is made of, and which rollouts are
+//! each of them, and the model backpropagates them. What a reward is made of, and which rollouts are
 //! a group, is decided before anything here is called.
 //!
 //! ```text
-//! advantage, gae        what a rollout, or a token, was worth
+//! advantage, gae        advantages of rollouts, or of tokens
 //! policy, kl, entropy   losses on rollouts; grpo is their sum
-//! value                 the loss of a critic; explained_variance says how good it is
+//! value                 the loss of a critic; explained_variance measures its fit
 //! cross_entropy         the loss on traces
-//! normaliser            what a token counts in its step
-//! schedule, pass_at_k   learning rates, and what is reported in the end
+//! normaliser            the weight of a token in its step
+//! schedule, pass_at_k   learning rates; the estimator of an evaluation
 //! ```
 //!
 //! A policy loss is a file in `policy` and a name in the settings: `policy::formula` joins them.
 //!
 //! Three rules hold for every loss. Its denominator is that of the whole optimizer step, given by
 //! the caller, so that a split into micro-batches changes no signal by a bit. A token that is not
-//! trained does not exist: whatever its numbers are, its signal is 0. And a number of a trained
-//! token that is infinite or none is an error with its place, never a 0. Log-ratios of finite numbers are
-//! clamped, which is counted, so that one token far off cannot end a run.
+//! trained is ignored: whatever its values are, its signal is 0. And a non-finite value at a trained
+//! token is an error that names its position. Log-ratios of finite values are clamped, and the clamping
+//! is counted, so that one outlier token cannot end a run.
 //!
 //! `gae`, `value`, `entropy` and `explained_variance` are PPO's; no loop calls them yet.
 

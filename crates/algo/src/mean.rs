@@ -1,4 +1,4 @@
-//! A mean in two numbers, so that those of micro-batches can be put together.
+//! A mean as a sum and a count, so that those of micro-batches can be merged.
 
 use crate::number;
 
@@ -22,7 +22,7 @@ impl Mean {
         self.count += other.count;
     }
 
-    /// The mean; of nothing there is none.
+    /// The mean; `None` without values.
     pub fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / number(self.count))
     }

@@ -1,7 +1,7 @@
-//! What a sum over tokens is divided by.
+//! The denominator of a loss over tokens.
 //!
 //! Of a step with `E` trained episodes that have `n_i` trained tokens each, `N = Σ n_i` in all,
-//! a token of episode `i` counts
+//! a token of episode `i` has the weight
 //!
 //! ```text
 //! token mean        1 / N            DAPO, arXiv:2503.14476, eq. 8: every token weighs the same
@@ -91,7 +91,7 @@ impl Totals {
         masks.into_iter().map(count).map(Self::episode).sum()
     }
 
-    /// One episode with so many trained tokens in all of its turns.
+    /// One episode with this many trained tokens in all its turns.
     pub fn episode(tokens: u64) -> Self {
         Self { tokens, episodes: tokens.min(1) }
     }

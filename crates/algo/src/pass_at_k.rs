@@ -15,10 +15,10 @@
 
 use crate::number;
 
-/// Why there is no pass@k.
+/// Why pass@k cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassAtKError {
-    /// There is no pass@0.
+    /// k is 0.
     #[error("pass@0 is no figure; ask for k of 1 or more")]
     Zero,
     /// There are fewer samples than `k`.

@@ -1,4 +1,4 @@
-//! Learning rates: up in a line, then down in a shape.
+//! Learning-rate schedules: linear warm-up, then constant, linear or cosine decay.
 //!
 //! Of `T` steps, counted from 0, the first `W` warm up; `p` is the part of the rest that is done:
 //!

@@ -1,4 +1,4 @@
-//! What a loss on rollouts is told of one of them, and the check that it makes sense.
+//! One sequence as the input of a loss on rollouts, and its validation.
 //!
 //! Sequences are packed: every list has one number for each token that the model was asked for, in
 //! order, and `trained` says which of them the model itself wrote and shall learn from. The others

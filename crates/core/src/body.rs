@@ -12,7 +12,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// The body of a line without tests. A field of that name without a kind is somebody else's, and passes
+    /// The body of a line without tests. A field of that name without a kind belongs to another tool, and passes
     /// through.
     pub(crate) fn take(object: &mut Object) -> Result<Option<Self>, WireError> {
         let field = object.get("body").and_then(|raw| serde_json::from_str::<Object>(raw).ok());

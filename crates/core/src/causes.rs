@@ -1,4 +1,4 @@
-//! An error with its causes, in one line: for events, reports and whoever shows no chain.
+//! An error with its causes, in one line: for events, reports and other readers that do not print a chain.
 
 use std::error::Error;
 use std::iter;

@@ -11,7 +11,7 @@
 //! `got` is what the program answered to the test that it is wrong in, for people: the beginning of it, as Python
 //! writes it. Nothing is computed from it; runs record it, and `whet score` leaves it out, since it may be another text
 //! each time. The second did not get as far as its first test, whatever its verdict is. The third could not be
-//! judged. The fourth was not run, because nobody asked for it: its reward is made of static terms
+//! judged. The fourth was not run, because it was not requested: its reward is made of static terms
 //! and no verdict is claimed. The fifth is the observation of an environment that runs no programs.
 //!
 //! A judgement that contradicts itself (`pass` with a test missing, `wrong` with all passed) is

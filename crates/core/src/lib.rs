@@ -6,8 +6,9 @@
 //!
 //! Everything here is plain data. What crosses a file or a process boundary is written and read
 //! in this crate alone, so a format has one definition: [`wire`] reads one JSON object strictly,
-//! [`jsonl`] reads a file of them within bounds and says *where* it broke, [`lines`] one line. The settings a user
-//! writes ([`config`]) are nouns too: later crates read their section without depending upward.
+//! [`jsonl`] reads a file of them within bounds and reports the position of an error, [`lines`] reads one
+//! line. The settings that a user writes ([`config`]) are nouns too: later crates read their section
+//! without depending upward.
 //! [`prompt`] and [`extract`] are the two arrows that every stage shares, from a task to a question
 //! and from a reply to a program.
 //!

@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn every_constant_is_listed_once() {
         let constants = include_str!("metric.rs").matches("\npub const ").count();
-        // Those of the list itself and of the prefix are no metrics.
+        // The list itself and the prefix are not metrics.
         assert_eq!(ALL.len(), constants - 2);
         let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), ALL.len());

@@ -51,7 +51,7 @@ pub struct Gate {
     pub cap: f64,
 }
 
-/// Why numbers are no reward.
+/// Why numbers are not a valid reward.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RewardError {
     /// A value, weight or cap is infinite or NaN.

@@ -34,7 +34,7 @@ pub fn spawn<'scope, T: Send + 'scope>(
 
 /// Does one piece of work on a thread of its own with a big stack, and waits for it.
 ///
-/// A panic in `work` goes on in the caller.
+/// A panic in `work` is resumed in the caller.
 pub fn on_big_stack<T: Send>(work: impl FnOnce(&BigStack) -> T + Send) -> std::io::Result<T> {
     std::thread::scope(|scope| {
         let thread = spawn(scope, work)?;

@@ -1,7 +1,7 @@
-//! What filtering left of each source of items, and why the rest was left out.
+//! Items of each source that filtering kept, and the reasons why others were left out.
 //!
-//! A source of which nothing is left is not there, whatever the settings say: a run that goes on without
-//! it must say so, with the source, how many items it had, and the most frequent reasons.
+//! A source without any items left has no effect, whatever the settings say: a run that continues without
+//! it must say so, with the source, its number of items, and the most frequent reasons.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A teacher's rollout: what was asked, what came back, and what the judge made of it.
+//! A teacher's rollout: prompt, reply and judgement.
 //!
 //! A line of `teacher_traces.jsonl`:
 //!
@@ -10,6 +10,7 @@
 //! server sent beside it. A trace that could not be judged has the verdict `null`. Fields we do not
 //! know pass through untouched.
 
+use crate::outcome::Observation;
 use crate::task::TaskId;
 use crate::verdict::Verdict;
 use crate::wire::{Object, Wire, WireError};
@@ -43,7 +44,8 @@ pub struct Trace {
     pub rest: Object,
 }
 
-/// A verdict by its name alone: which test failed, and how, stays with the judge.
+/// A verdict by its name alone: which test failed, and how, stays with the judge. Environments that run no
+/// programs say `solved` or `unsolved`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct VerdictName(&'static str);
@@ -68,14 +70,19 @@ impl Trace {
 }
 
 impl VerdictName {
+    /// Of an environment that runs no programs: the task was solved.
+    const SOLVED: Self = Self("solved");
+    /// It was not.
+    const UNSOLVED: Self = Self("unsolved");
+
     /// The name as it stands in files.
     pub fn as_str(self) -> &'static str {
         self.0
     }
 
-    /// Whether the program solved the task.
+    /// Whether the task was solved.
     pub fn is_pass(self) -> bool {
-        self.0 == Verdict::Pass.name()
+        self == Self::SOLVED || self.0 == Verdict::Pass.name()
     }
 }
 
@@ -85,14 +92,20 @@ impl From<&Verdict> for VerdictName {
     }
 }
 
+impl From<&Observation> for VerdictName {
+    fn from(observation: &Observation) -> Self {
+        if observation.solved { Self::SOLVED } else { Self::UNSOLVED }
+    }
+}
+
 impl TryFrom<String> for VerdictName {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        let known = Verdict::NAMES.iter().find(|known| **known == name);
-        known
-            .map(|known| Self(known))
-            .ok_or_else(|| format!("expected one of {}", Verdict::NAMES.join(", ")))
+        let mut all = Verdict::NAMES.into_iter().chain([Self::SOLVED.0, Self::UNSOLVED.0]);
+        all.find(|known| *known == name).map(Self).ok_or_else(|| {
+            format!("expected one of {}, solved, unsolved", Verdict::NAMES.join(", "))
+        })
     }
 }
 
@@ -198,6 +211,8 @@ mod tests {
         assert_eq!(names.map(VerdictName::is_pass).iter().filter(|passes| **passes).count(), 1);
         assert_eq!(VerdictName::from(&Verdict::Pass), names[0]);
         assert!(names[0].is_pass());
+        let other = |name: &str| VerdictName::try_from(name.to_owned()).unwrap().is_pass();
+        assert!(other("solved") && !other("unsolved"));
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Object {
     ///
     /// # Panics
     ///
-    /// If `value` cannot be JSON (a map with keys that are no strings): a bug in the caller's type.
+    /// If `value` cannot be JSON (a map whose keys are not strings): a bug in the caller's type.
     pub fn put(&mut self, field: &str, value: &impl Serialize) {
         let raw = serde_json::value::to_raw_value(value).expect("a field that JSON can hold");
         self.fields.push((field.to_owned(), raw));

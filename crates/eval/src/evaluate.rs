@@ -28,14 +28,11 @@ use whetstone_rollout::collect::{
 
 use crate::error::EvalError;
 use crate::measure::{Sampled, ask};
-use crate::results::{About, Results};
+use crate::results::{About, RESULTS, Results};
 use crate::store::{Store, kept, without_tokens};
 
 /// The samples, in the directory of an evaluation.
 pub const ROLLOUTS: &str = "rollouts.jsonl";
-
-/// The figures, in the directory of an evaluation.
-pub const RESULTS: &str = "evaluation_results.json";
 
 /// The settings of an evaluation.
 pub struct Evaluating<'a> {

@@ -92,7 +92,7 @@ pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
     !found.contains(&true)
 }
 
-/// The first tensor that has a number which is infinite or none. A device with a queue is waited for
+/// The first tensor with a non-finite value. A device with a queue is waited for
 /// once.
 pub fn first_not_finite(device: &Device, tensors: &[View<'_, f32>]) -> Option<usize> {
     match device {

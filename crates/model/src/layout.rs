@@ -8,7 +8,7 @@ use crate::weights::{Weights, WeightsError};
 
 /// A tensor that a model must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedTensor {
     /// The hub's name.
     pub name: String,
     /// Outermost dimension first.
@@ -16,10 +16,10 @@ pub struct Expected {
 }
 
 /// Every tensor of a model, in the order in which a token meets them.
-pub fn expected_tensors(config: &Config) -> Vec<Expected> {
+pub fn expected_tensors(config: &Config) -> Vec<ExpectedTensor> {
     let mut tensors = Vec::new();
     let mut add = |name: String, shape: &[usize]| {
-        tensors.push(Expected { name, shape: shape.to_vec() });
+        tensors.push(ExpectedTensor { name, shape: shape.to_vec() });
     };
     let (width, ffn) = (config.width, config.ffn);
     let (query, kv) = (config.query_width(), config.kv_width());

@@ -39,7 +39,7 @@ pub mod weights;
 pub use config::{Config, Family};
 pub use decoder::Decoder;
 pub use export::{ExportError, ExportOptions};
-pub use layout::{Expected, expected_tensors};
+pub use layout::{ExpectedTensor, expected_tensors};
 pub use open::{OpenError, Pretrained, open};
 pub use template::ChatTemplate;
 pub use tokenizer::Tokenizer;

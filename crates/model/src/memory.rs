@@ -37,7 +37,7 @@ use whetstone_kernels::linear::UNPACKED_ROWS;
 use crate::adapter::{AdapterSettings, path_of};
 use crate::config::Config;
 use crate::decoder::{Keep, PAGE};
-use crate::layout::{Expected, expected_tensors};
+use crate::layout::{ExpectedTensor, expected_tensors};
 
 /// The use of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -236,8 +236,8 @@ enum TensorStorage {
     Int8,
 }
 
-fn weights(tensors: &[Expected], stored: TensorStorage, target: Target) -> u64 {
-    let of = |tensor: &Expected| {
+fn weights(tensors: &[ExpectedTensor], stored: TensorStorage, target: Target) -> u64 {
+    let of = |tensor: &ExpectedTensor| {
         let numbers: usize = tensor.shape.iter().product();
         let exact = target.taken(numbers * 4);
         let copy = target.taken(numbers * target.activation_bytes());
@@ -254,15 +254,15 @@ fn weights(tensors: &[Expected], stored: TensorStorage, target: Target) -> u64 {
 }
 
 /// The two halves for each module of each layer.
-fn adapter_tensors(config: &Config, lora: &LoraConfig) -> Vec<Expected> {
+fn adapter_tensors(config: &Config, lora: &LoraConfig) -> Vec<ExpectedTensor> {
     let AdapterSettings { rank, modules, .. } = AdapterSettings::new(lora);
     let adapted = |name: &str| {
         modules.iter().any(|&module| name.ends_with(&format!(".{}.weight", path_of(module))))
     };
     let bases = expected_tensors(config).into_iter().filter(|tensor| adapted(&tensor.name));
-    let halves = bases.flat_map(|Expected { name, shape }| {
-        let a = Expected { name: name.clone(), shape: vec![rank, shape[1]] };
-        [a, Expected { name, shape: vec![shape[0], rank] }]
+    let halves = bases.flat_map(|ExpectedTensor { name, shape }| {
+        let a = ExpectedTensor { name: name.clone(), shape: vec![rank, shape[1]] };
+        [a, ExpectedTensor { name, shape: vec![shape[0], rank] }]
     });
     halves.collect()
 }

@@ -7,7 +7,7 @@ use crate::gguf::{Gguf, GgufError};
 use crate::layout;
 use crate::safetensors::Safetensors;
 use crate::template::{ChatTemplate, TemplateError};
-use crate::tokenizer::{Settings, Tokenizer, TokenizerError};
+use crate::tokenizer::{Tokenizer, TokenizerError, TokenizerSettings};
 use crate::weights::{Weights, WeightsError};
 
 /// All parts of a model, checked against each other; the weights are not read yet.
@@ -73,7 +73,7 @@ pub fn open(path: &Path) -> Result<Pretrained, OpenError> {
 fn open_dir(dir: &Path) -> Result<Pretrained, OpenError> {
     let mut config = Config::from_dir(dir)?;
     let weights = Box::new(Safetensors::open_dir(dir)?);
-    let settings = Settings::from_dir(dir)?;
+    let settings = TokenizerSettings::from_dir(dir)?;
     let mut tokenizer = Tokenizer::from_file(&dir.join("tokenizer.json"))?;
     tokenizer.set_specials(settings.specials.clone());
     config.add_eos(tokenizer.eos());
@@ -82,7 +82,10 @@ fn open_dir(dir: &Path) -> Result<Pretrained, OpenError> {
 }
 
 /// A file of its own comes before what `tokenizer_config.json` says.
-fn template(dir: &Path, settings: &Settings) -> Result<Option<ChatTemplate>, TemplateError> {
+fn template(
+    dir: &Path,
+    settings: &TokenizerSettings,
+) -> Result<Option<ChatTemplate>, TemplateError> {
     let file = dir.join("chat_template.jinja");
     if file.exists() {
         return ChatTemplate::from_file(&file, &settings.specials).map(Some);
@@ -99,7 +102,7 @@ fn open_gguf(path: &Path) -> Result<Pretrained, OpenError> {
     let tokenizer = if beside.exists() {
         let mut tokenizer = Tokenizer::from_file(&beside)?;
         let dir = path.parent().unwrap_or_else(|| Path::new("."));
-        tokenizer.set_specials(Settings::from_dir(dir)?.specials);
+        tokenizer.set_specials(TokenizerSettings::from_dir(dir)?.specials);
         tokenizer
     } else {
         gguf.tokenizer()?

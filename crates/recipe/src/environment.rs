@@ -22,11 +22,6 @@ pub(crate) fn of_programs(config: &Config) -> Result<Environments, Failure> {
     with_setup(config, Environments::of_programs).map_err(failure)
 }
 
-/// The environment of programs for a command that can do without one; `hint` says how.
-pub(crate) fn of_programs_or(config: &Config, hint: &'static str) -> Result<Environments, Failure> {
-    with_setup(config, Environments::of_programs).map_err(|err| failure_or(err, hint))
-}
-
 /// Whether a command that scores files runs programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunPrograms {

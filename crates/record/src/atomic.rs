@@ -31,7 +31,7 @@ pub fn replace_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    Staged::write(path, write)?.commit()
+    StagedFile::write(path, write)?.commit()
 }
 
 /// Removes the temporaries that killed writers left in `dir`; returns how many there were.
@@ -86,14 +86,14 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), FileError> {
     sync_dir(parent(path))
 }
 
-/// New contents on the disk under a temporary name. Dropped without [`Staged::commit`], they are
+/// New contents on the disk under a temporary name. Dropped without [`StagedFile::commit`], they are
 /// removed.
-struct Staged<'a> {
+struct StagedFile<'a> {
     temporary: PathBuf,
     path: &'a Path,
 }
 
-impl<'a> Staged<'a> {
+impl<'a> StagedFile<'a> {
     fn write(
         path: &'a Path,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -114,7 +114,7 @@ impl<'a> Staged<'a> {
     }
 }
 
-impl Drop for Staged<'_> {
+impl Drop for StagedFile<'_> {
     fn drop(&mut self) {
         // After a commit there is nothing to remove. After an error the error is what matters.
         drop(fs::remove_file(&self.temporary));
@@ -223,7 +223,7 @@ mod tests {
     fn only_our_temporaries_are_cleared() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.json");
-        mem::forget(Staged::write(&path, |file| file.write_all(b"torn")).unwrap());
+        mem::forget(StagedFile::write(&path, |file| file.write_all(b"torn")).unwrap());
         fs::create_dir(dir.path().join("..checkpoint-3.7.0.whet-tmp.7")).unwrap();
         let foreign = [
             "..a.7.0.whet-tmp.x",
@@ -285,7 +285,7 @@ mod tests {
                 file.write_all(&text[..bytes.min(text.len())]).unwrap();
             }
             Kill::BeforeTheRename => {
-                mem::forget(Staged::write(path, |file| file.write_all(text)).unwrap());
+                mem::forget(StagedFile::write(path, |file| file.write_all(text)).unwrap());
             }
             Kill::Never => replace(path, text).unwrap(),
         }

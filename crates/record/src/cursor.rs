@@ -47,7 +47,7 @@ struct Loaded {
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct CursorVersion {
     v: u64,
 }
 
@@ -88,7 +88,7 @@ impl Cursors {
     pub fn load(path: &Path) -> Result<Self, CursorError> {
         let text = read_bounded(path)?;
         let malformed = |source| CursorError::Malformed { path: path.to_owned(), source };
-        let found = serde_json::from_slice::<Head>(&text).map_err(malformed)?.v;
+        let found = serde_json::from_slice::<CursorVersion>(&text).map_err(malformed)?.v;
         if found != VERSION {
             return Err(CursorError::Version { path: path.to_owned(), found, known: VERSION });
         }

@@ -24,14 +24,16 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// The same for whoever must judge: a task without tests is a bad line.
-    pub(crate) fn read_tested(path: &Path) -> Result<Self, LineError> {
+    /// Like [`Tasks::read`], but a task that asks for a program and has no tests is a bad line: nothing
+    /// can be judged.
+    pub(crate) fn read_judged(path: &Path, default_kind: &str) -> Result<Self, LineError> {
         let mut tasks = Self::none(path);
         for read in Records::<Task, _>::open(path)? {
             match read {
-                Ok(numbered) if numbered.record.tests.is_absent() => {
-                    tasks
-                        .note(numbered.line, "has no `tests`, so nothing can be judged".to_owned());
+                Ok(Numbered { line, record: task })
+                    if task.tests.is_absent() && task.is_program(default_kind) =>
+                {
+                    tasks.note(line, "has no `tests`, so nothing can be judged".to_owned());
                 }
                 read => tasks.add(read)?,
             }

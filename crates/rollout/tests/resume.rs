@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use crate::common::{Asked, Bench, Fake, rollout};
 use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_record::journal::Journal;
 use whetstone_rollout::score::Earlier;
 use whetstone_sandbox::job::{Job, Judging, Unjudged};
 
@@ -51,6 +52,43 @@ fn a_journal_of_another_scoring_is_named_and_forgotten_on_demand() {
     let fresh = Asked { earlier: Earlier::Forget, ..asked };
     let report = bench.score("out.jsonl", &fresh).unwrap();
     assert_eq!((report.resumed, report.scored), (0, 1));
+}
+
+#[test]
+fn a_journal_in_the_form_of_earlier_versions_is_resumed() {
+    let dir = tempfile::tempdir().unwrap();
+    let bench = Bench::new(dir.path(), &[rollout(0, "a", "PASS"), rollout(0, "a", "x")].concat());
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), ..Asked::default() };
+    bench.score("whole.jsonl", &asked).unwrap();
+    let digest = |name: &str| blake3::hash(bench.read(name).as_bytes()).to_hex().to_string();
+    let rules = serde_json::to_string(&format!("{:?}", bench.rules)).unwrap();
+    let header = format!(
+        r#"{{"scoring":1,"rollouts":"{}","tasks":"{}","rules":{rules},"cpu_us":5000000,"memory_bytes":536870912,"judge":{{"judge":"a stand-in","interpreter":"none","isolation":"full"}}}}"#,
+        digest("rollouts.jsonl"),
+        digest("tasks.jsonl"),
+    );
+    let whole = bench.read("whole.jsonl");
+    let second: serde_json::Value = serde_json::from_str(whole.lines().nth(1).unwrap()).unwrap();
+    let done = serde_json::json!({
+        "line": 1, "cpu_ms": 1.93, "cached": false,
+        "validation": second["validation"], "reward": second["reward"],
+    });
+    let failed = serde_json::json!({"line": 0, "error": "the zygote died twice"});
+    let (mut journal, _) = Journal::open(&bench.path("out.jsonl.journal")).unwrap();
+    let header: Box<serde_json::value::RawValue> = serde_json::from_str(&header).unwrap();
+    journal.append(&header).unwrap();
+    journal.append(&failed).unwrap();
+    journal.append(&done).unwrap();
+    drop(journal);
+    let again = Fake::default();
+    let report =
+        bench.score("out.jsonl", &Asked { judge: Some(&again), ..Asked::default() }).unwrap();
+    assert_eq!((again.calls(), report.resumed, report.scored), (1, 1, 2));
+    let values = |text: &str| -> Vec<serde_json::Value> {
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    assert_eq!(values(&bench.read("out.jsonl")), values(&whole));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What arrives from a child: bytes that a program may have written.
+//! Frames from a child: bytes that a program may have written.
 //!
 //! The first byte is the jail's own, written before anything of the program runs: `R` when every
 //! lock is shut, `X` with a step and an error when one could not be. Everything after it is the
@@ -19,7 +19,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelError {
     /// The jail could not be shut: the step's letter and the error's number, if they came.

@@ -1,4 +1,4 @@
-//! What is judged: a program, its tests, and what it may use.
+//! The input of a judge: a program, its tests and its limits.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub enum Unjudged {
     BrokenTests(String),
 }
 
-/// For whoever only needs to know that there is no verdict.
+/// For callers that only need to know that there is no verdict.
 impl From<Unjudged> for Infrastructure {
     fn from(unjudged: Unjudged) -> Self {
         match unjudged {

@@ -23,7 +23,7 @@ pub(crate) fn memfd(name: &str, bytes: &[u8], inherit: Inherit) -> io::Result<Ow
     let close = if inherit == Inherit::Yes { 0 } else { libc::MFD_CLOEXEC };
     // SAFETY: the name ends in a zero.
     let fd = check(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_ALLOW_SEALING | close) })?;
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, and owned by no one else.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -99,7 +99,7 @@ pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: two numbers.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     let fd = check(i32::try_from(fd).unwrap_or(-1))?;
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, and owned by no one else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -117,14 +117,14 @@ pub(crate) fn signal(process: BorrowedFd<'_>, signal: i32) {
 
 /// The exit of a child, and its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ChildExit {
     /// The signal that ended it; `None` if it left by itself.
     pub(crate) signal: Option<i32>,
     pub(crate) cpu: Duration,
 }
 
 /// Waits for a child and takes it off the kernel's list.
-pub(crate) fn reap(pid: i32) -> io::Result<Ended> {
+pub(crate) fn reap(pid: i32) -> io::Result<ChildExit> {
     let mut status = 0;
     // SAFETY: all zeros are a valid structure of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -139,7 +139,7 @@ pub(crate) fn reap(pid: i32) -> io::Result<Ended> {
         }
     }
     let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
-    Ok(Ended { signal, cpu: time(usage.ru_utime) + time(usage.ru_stime) })
+    Ok(ChildExit { signal, cpu: time(usage.ru_utime) + time(usage.ru_stime) })
 }
 
 fn time(value: libc::timeval) -> Duration {
@@ -159,7 +159,7 @@ pub(crate) fn thread_cpu_time() -> Duration {
 
 fn clock(clock: i32) -> Option<Duration> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the place is alive; a number that is no clock is an error.
+    // SAFETY: the place is alive; a number that is not a clock is an error.
     if unsafe { libc::clock_gettime(clock, &raw mut now) } != 0 {
         return None;
     }
@@ -210,9 +210,9 @@ pub(crate) fn bytes_of<T: Copy>(value: &T) -> &[u8] {
 
 /// Opens a descriptor that came with this process.
 ///
-/// The caller says that it is there and that nobody else in the process uses it.
+/// The caller guarantees that it is open and that no other code in the process uses it.
 pub(crate) fn inherited(fd: i32) -> io::Result<OwnedFd> {
-    // SAFETY: asks for flags; a number that is no descriptor is an error.
+    // SAFETY: asks for flags; a number that is not a descriptor is an error.
     check(unsafe { libc::fcntl(fd, libc::F_GETFD) })?;
     // SAFETY: it is open, and ours by the process's own convention.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })

@@ -71,7 +71,7 @@ pub struct About {
     pub python_version: [u32; 3],
     /// Programs that compute at the same time.
     pub workers: u32,
-    /// Programs at the same time with those that sleep: so many callers keep it busy.
+    /// Programs at the same time, sleeping ones included: this many callers keep it busy.
     pub slots: u32,
 }
 

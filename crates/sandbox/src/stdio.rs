@@ -1,6 +1,6 @@
 //! Whether a program's output is the expected one.
 //!
-//! Both sides are bytes and stay bytes: an output that is no UTF-8 is wrong, not an error. The usual
+//! Both sides are bytes and stay bytes: an output that is not UTF-8 is wrong, not an error. The usual
 //! rule forgives blanks and the last digits of fractions: lines without their trailing blanks,
 //! without blank lines at the end, must be as many, and each must have the same tokens. A token may
 //! differ only where the expected one is written with a fraction or an exponent, by a millionth of
@@ -42,7 +42,7 @@ impl From<Compare> for StdioRule {
 /// A longer token is never a number.
 pub const MAX_NUMBER_BYTES: usize = 1024;
 
-/// The beginning of an output as people read it; a judgement cuts it to so many characters.
+/// The beginning of an output as people read it; a judgement cuts it to a limit.
 pub(crate) fn beginning(output: &[u8]) -> String {
     // No character has more than four bytes.
     let most = output.len().min(4 * (MAX_GOT_CHARS + 1));

@@ -26,6 +26,7 @@ mod memory_check;
 pub mod optimizer;
 pub mod order;
 mod pass;
+mod phase;
 pub mod plan;
 pub mod probe;
 pub mod recorded;

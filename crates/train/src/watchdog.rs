@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::watch::{Part, Phase};
+use crate::phase::{Part, Phase};
 
 /// Warns when a training has not reported progress for too long.
 pub struct Watchdog<'a> {

@@ -34,7 +34,6 @@ const KEPT: &[Kept] = &[
             "data/prepare/args.rs",
             "data/prepare/mod.rs",
             "data/validate/args.rs",
-            "data/validate/dry_run.rs",
             "data/validate/mod.rs",
             "data/validate/table.rs",
             "eval/args.rs",
@@ -49,21 +48,6 @@ const KEPT: &[Kept] = &[
         folder: "cli/src/model",
         files: &["info.rs", "table.rs"],
         reason: "a table of what the command prints as JSON",
-    },
-    Kept {
-        folder: "cli/src/train",
-        files: &["dry_run.rs", "grpo.rs", "recorded.rs", "sft.rs"],
-        reason: "a dry run plans the training that the command would start",
-    },
-    Kept {
-        folder: "data/src/prove",
-        files: &["javascript.rs", "made_wrong.rs", "python.rs", "streams.rs", "trial.rs"],
-        reason: "a trial is made by its language, and each language makes trials",
-    },
-    Kept {
-        folder: "eval/src",
-        files: &["evaluate.rs", "results/mod.rs"],
-        reason: "results are stored under the name that the evaluation gives the file",
     },
     Kept {
         folder: "kernels/src",
@@ -142,11 +126,6 @@ const KEPT: &[Kept] = &[
         folder: "train/src/grpo",
         files: &["batch/mod.rs", "metrics.rs", "rollout_metrics.rs", "tasks.rs"],
         reason: "sampling measures the rollouts that a batch is made of",
-    },
-    Kept {
-        folder: "train/src",
-        files: &["watch.rs", "watchdog.rs"],
-        reason: "the watchdog reports the phase that the watch was told",
     },
 ];
 

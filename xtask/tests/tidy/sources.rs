@@ -48,11 +48,11 @@ fn files_that_use_each_other_need_a_reason() {
 #[test]
 fn a_cycle_with_a_reason_is_kept_and_a_reason_without_a_cycle_is_not() {
     let tree = Miniature::clean();
-    tree.write("crates/train/src/watch.rs", "//! A.\nuse crate::watchdog::B;\n");
-    tree.write("crates/train/src/watchdog.rs", "//! B.\nuse crate::watch::A;\n");
+    tree.write("crates/sandbox/src/supervisor/checked.rs", "//! A.\nuse super::slot::B;\n");
+    tree.write("crates/sandbox/src/supervisor/slot.rs", "//! B.\nuse super::checked::A;\n");
     let problems = tree.problems();
     assert!(problems.iter().all(|problem| problem.rule != "cycles"), "{problems:#?}");
-    tree.write("crates/train/src/watchdog.rs", "//! B.\n");
+    tree.write("crates/sandbox/src/supervisor/slot.rs", "//! B.\n");
     let problems = tree.problems();
     let of_rule = problems.iter().filter(|problem| problem.rule == "cycles").collect::<Vec<_>>();
     assert!(of_rule.len() == 1 && of_rule[0].message.contains("is gone"), "{problems:#?}");

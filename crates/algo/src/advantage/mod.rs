@@ -1,4 +1,4 @@
-//! What a rollout is worth against the others of its group.
+//! Advantages of rollouts within their group.
 //!
 //! ```text
 //! standard score   (r - mean) / std      the default, as GRPO has it
@@ -49,7 +49,7 @@ impl GroupRule {
 ///
 /// # Errors
 ///
-/// If a reward is infinite or none.
+/// If a reward is not finite.
 ///
 /// # Example
 ///
@@ -84,7 +84,7 @@ pub fn of_group(rewards: &[GroupReward], rule: GroupRule) -> Result<Vec<f64>, Al
 ///
 /// # Errors
 ///
-/// If there is not one charge for each reward, or one of either is infinite or none.
+/// If there is not one charge for each reward, or a reward or charge is not finite.
 pub fn of_charged_group(
     rewards: &[GroupReward],
     charges: &[f64],
@@ -107,7 +107,7 @@ pub fn of_charged_group(
 ///
 /// # Errors
 ///
-/// If a reward is infinite or none.
+/// If a reward is not finite.
 ///
 /// # Example
 ///

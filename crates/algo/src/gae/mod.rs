@@ -5,9 +5,9 @@
 //! A_t = δ_t + γ λ · A_{t+1}            the return that the critic learns is A_t + V_t
 //! ```
 //!
-//! After the last token comes either nothing (`V = 0`) or, where the rollout was cut off, what the
-//! critic thought of its rest. Tokens that are not trained do not exist: the next token of one is
-//! the next trained one, so that an answer of a tool neither discounts nor bootstraps.
+//! After the last token, `V` is 0 or, where the rollout was truncated, the critic's value of the rest.
+//! Untrained tokens are skipped: the successor of a token is the next trained one, so that a tool's
+//! answer neither discounts nor bootstraps.
 
 use crate::AlgoError;
 use crate::error::{as_many, setting};

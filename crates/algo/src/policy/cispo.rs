@@ -1,4 +1,4 @@
-//! CISPO: the ratio is clipped and then only a weight.
+//! CISPO: the clipped ratio is a constant weight.
 //!
 //! With `c = clip(r, 1 - low, 1 + high)` held constant (`MiniMax-M1`, arXiv:2506.13585, eq. 4, 5):
 //!
@@ -6,9 +6,9 @@
 //! loss = -c · A · logp        by logp: -c · A
 //! ```
 //!
-//! Every token keeps a signal, also one whose ratio went far; the clip says how much it can count.
-//! The paper leaves the lower bound away: that is `low = 1`. It gives no figure for the upper one. The loss as a number depends on the
-//! level of the log-probabilities and says little; its signal is what counts.
+//! Every token keeps a signal, whatever its ratio is; clipping bounds its weight. The paper has no lower
+//! bound, which is `low = 1`, and gives no value for the upper one. The value of the loss depends on the
+//! level of the log-probabilities and says little; only its gradient matters.
 
 use super::clip::{Bound, Clip, ClippedTerm};
 use super::formula::{Formula, Ratio, Token, TokenLoss};

@@ -1,4 +1,4 @@
-//! What a dashboard shows of a policy loss.
+//! Statistics of a policy loss, for metrics.
 //!
 //! Sums and counts over trained tokens, so that those of micro-batches [merge](Statistics::merge)
 //! into those of the step. Ratios are summed as distances from 1: near it, which is where they

@@ -85,3 +85,62 @@ fn an_environment_that_there_is_not_is_refused_with_those_that_there_are() {
     assert!(ran.err.contains("one of: program, guess"), "{}", ran.err);
     assert!(!dir.path().join("runs").exists(), "nothing was begun");
 }
+
+/// No interpreter is there: a judge cannot start.
+const NO_JUDGE: &str = "--set=sandbox.python=/nowhere/python3";
+
+#[test]
+fn no_judge_is_started_where_no_program_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), "guess");
+    let reply = |text: &str| format!("{{\"prompt_id\":\"g/7\",\"text\":\"{text}\"}}\n");
+    fs::write(dir.path().join("replies.jsonl"), [reply("7"), reply("none")].concat()).unwrap();
+    let score = ["score", "replies.jsonl", "--prompts=guess.jsonl", "--out=scored.jsonl", NO_JUDGE];
+    let ran = whet_in(dir.path(), &score);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let scored = fs::read_to_string(dir.path().join("scored.jsonl")).unwrap();
+    assert!(
+        scored.contains(r#""solved":true"#) && scored.contains(r#""solved":false"#),
+        "{scored}"
+    );
+    let eval = ["eval", "--samples=replies.jsonl", "--tasks=guess.jsonl", "--out=counted", "--k=1"];
+    let ran = whet_in(dir.path(), &[&eval[..], &[NO_JUDGE]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // A program needs one.
+    let program =
+        r#"{"id":"g/7","statement":"s","tests":{"kind":"asserts","hidden":["assert f()"]}}"#;
+    fs::write(dir.path().join("programs.jsonl"), program).unwrap();
+    let score = ["score", "replies.jsonl", "--prompts=programs.jsonl", "--out=p.jsonl", NO_JUDGE];
+    let ran = whet_in(dir.path(), &score);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("--skip-runtime"), "{}", ran.err);
+}
+
+#[test]
+fn a_teacher_is_asked_for_one_reply_in_any_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let task = |at: u8, trace: &str| {
+        let body = format!(r#"{{"kind":"guess","number":{at}}}"#);
+        format!(
+            "{{\"id\":\"g/{at}\",\"statement\":\"Guess.\",\"body\":{body},\"trace\":\"{trace}\"}}\n"
+        )
+    };
+    fs::write(dir.path().join("guess.jsonl"), [task(3, "It is 3."), task(7, "5")].concat())
+        .unwrap();
+    let teach = ["teach", "--teacher=embedded", "--tasks=guess.jsonl", "--out=t.jsonl", NO_JUDGE];
+    let ran = whet_in(dir.path(), &teach);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(
+        ran.err.contains("up to 2 turns") && ran.err.contains("env.max_turns=1"),
+        "{}",
+        ran.err
+    );
+    let ran = whet_in(dir.path(), &[&teach[..], &["--set=env.max_turns=1"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let traces = fs::read_to_string(dir.path().join("t.jsonl")).unwrap();
+    let verdicts: Vec<Value> = traces
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["verdict"].clone())
+        .collect();
+    assert_eq!(verdicts, ["solved", "unsolved"]);
+}

@@ -1,4 +1,4 @@
-//! `[grpo]`: how groups of rollouts become an update.
+//! `[grpo]`: the policy-gradient loss on groups of rollouts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[student]` and `[lora]`: the model that is trained, and what of it.
+//! `[student]` and `[lora]`: the model and its adapter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

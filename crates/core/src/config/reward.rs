@@ -1,4 +1,4 @@
-//! `[reward]`: what a judged program is worth.
+//! `[reward]`: rewards of judged programs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[dual_source]` and `[training]`: what is learnt from, and the optimizer.
+//! `[dual_source]` and `[training]`: the learning signals and the optimizer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! What the model is asked, and what its reply holds: one prompt, one response format, one
-//! extraction, used by teacher, rollouts, SFT and eval alike.
+//! Thinking and code of replies: one prompt, one response format and one extraction, used by teacher,
+//! rollouts, SFT and eval alike.
 //!
 //! [`Prompt`](crate::prompt::Prompt) asks for thinking inside a tag and code in a fenced block; [`Response`] writes that
 //! format; [`extract`] reads it back, and everything that real models make of it. Two laws hold

@@ -14,9 +14,9 @@
 //! a program parses is for its judge to say, and neither is paid. A true parser would be exact and
 //! cost more to build than all the rest of this workspace (docs/adr/0006-plain-python.md).
 
-use super::python_tokens::{Token, TokenKind, tokens};
+use super::python_tokens::{PythonToken, TokenKind, tokens};
 
-/// Longest text that is considered; nobody writes a longer one without a fence.
+/// Longest text that is considered; longer programs come in a fence.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Words that join operands, or start what is not an operand.
@@ -56,7 +56,7 @@ struct Depth {
 
 impl Depth {
     /// Takes in a line; whether it may stand where it does.
-    fn takes(&mut self, indent: usize, line: &[Token<'_>]) -> bool {
+    fn takes(&mut self, indent: usize, line: &[PythonToken<'_>]) -> bool {
         let current = self.levels.last().copied().unwrap_or(0);
         if self.expects_block != (indent > current) {
             return false;
@@ -73,7 +73,7 @@ impl Depth {
 }
 
 /// Whether no two operands stand side by side.
-fn is_statement(line: &[Token<'_>]) -> bool {
+fn is_statement(line: &[PythonToken<'_>]) -> bool {
     let line = match line {
         // `match` and `case` are names too, so a line that they head is known by its end.
         [first, rest @ ..] if matches!(first.text, "match" | "case" | "type") => match rest {
@@ -82,7 +82,7 @@ fn is_statement(line: &[Token<'_>]) -> bool {
         },
         _ => line,
     };
-    let side_by_side = |pair: &[Token<'_>]| {
+    let side_by_side = |pair: &[PythonToken<'_>]| {
         let strings = pair[0].kind == TokenKind::Text && pair[1].kind == TokenKind::Text;
         let ends = is_operand(pair[0]) || matches!(pair[0].text, ")" | "]" | "}");
         ends && is_operand(pair[1]) && !strings
@@ -90,7 +90,7 @@ fn is_statement(line: &[Token<'_>]) -> bool {
     !line.windows(2).any(side_by_side)
 }
 
-fn is_operand(token: Token<'_>) -> bool {
+fn is_operand(token: PythonToken<'_>) -> bool {
     match token.kind {
         TokenKind::Number | TokenKind::Text => true,
         TokenKind::Name => !KEYWORDS.contains(&token.text) || OPERANDS.contains(&token.text),
@@ -98,7 +98,7 @@ fn is_operand(token: Token<'_>) -> bool {
     }
 }
 
-fn acts(line: &[Token<'_>]) -> bool {
+fn acts(line: &[PythonToken<'_>]) -> bool {
     let [first, rest @ ..] = line else { return false };
     if ACTING.contains(&first.text) || line.iter().any(|token| token.outside && assigns(token.text))
     {

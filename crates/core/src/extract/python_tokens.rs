@@ -8,12 +8,12 @@
 pub(super) struct LogicalLine<'a> {
     /// Blanks before it.
     pub(super) indent: usize,
-    pub(super) tokens: Vec<Token<'a>>,
+    pub(super) tokens: Vec<PythonToken<'a>>,
 }
 
 /// A token.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token<'a> {
+pub(super) struct PythonToken<'a> {
     pub(super) kind: TokenKind,
     pub(super) text: &'a str,
     /// It stands outside all brackets.
@@ -155,7 +155,7 @@ impl Lexer<'_> {
             indent: start - line_start(),
             tokens: Vec::new(),
         });
-        line.tokens.push(Token { kind, text, outside });
+        line.tokens.push(PythonToken { kind, text, outside });
         self.at += length;
     }
 

@@ -16,7 +16,7 @@ pub struct Response {
     code: String,
 }
 
-/// Why thinking and code are no response.
+/// Why thinking and code do not make a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResponseError {
     /// The thinking would be cut short or go on too long.
@@ -58,7 +58,7 @@ impl Response {
         format!("{open}\n{thinking}\n{close}\n\n{}", self.block())
     }
 
-    /// The text without its thinking, as it goes on after a rendered prompt: the code block. Thinking that
+    /// The text without its thinking, as it continues a rendered prompt: the code block. Thinking that
     /// the prompt has opened is closed empty.
     pub fn render_answer_after(&self, prompt: &str) -> String {
         if self.form.tag() != THINK || !opens_thinking(prompt) {
@@ -75,7 +75,7 @@ impl Response {
         format!("{fence}{}\n{code}\n{fence}\n", form.language_name())
     }
 
-    /// The text of the response as it goes on after a rendered prompt: without its opening tag, if the
+    /// The text of the response as it continues a rendered prompt: without its opening tag, if the
     /// prompt ends inside it.
     pub fn render_after(&self, prompt: &str) -> String {
         let whole = self.render();

@@ -103,12 +103,12 @@ struct Scanner<'a> {
     /// Tags that are not closed anywhere in the rest of the text.
     unclosed_tags: Vec<Tag>,
     /// The last line that was looked at; before the first one, none.
-    line: Option<LineEnd>,
+    line: Option<LineBreak>,
 }
 
 /// The end of a line.
 #[derive(Clone, Copy)]
-struct LineEnd {
+struct LineBreak {
     /// Before the blanks at its end.
     text: usize,
     /// At its newline.
@@ -131,9 +131,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes in the line that starts at `at`, or what thinking starts in it; returns where to go on.
+    /// Takes in the line that starts at `at`, or what thinking starts in it; returns where to continue.
     fn line(&mut self, at: usize) -> usize {
-        let LineEnd { text: end, newline } = self.line_end(at);
+        let LineBreak { text: end, newline } = self.line_end(at);
         let (line, next_line) = (&self.text[at..end], newline + 1);
         if let Some(&open) = self.open.last() {
             return self.line_in_block(at, line, open).unwrap_or(next_line);
@@ -153,25 +153,25 @@ impl<'a> Scanner<'a> {
     }
 
     /// Where the line that `at` stands in ends; looked for once a line, however often it is begun.
-    fn line_end(&mut self, at: usize) -> LineEnd {
+    fn line_end(&mut self, at: usize) -> LineBreak {
         let known = self.line.filter(|line| at <= line.newline);
-        let LineEnd { text, newline } = known.unwrap_or_else(|| {
+        let LineBreak { text, newline } = known.unwrap_or_else(|| {
             let newline = memchr::memchr(b'\n', &self.text.as_bytes()[at..]);
             let newline = newline.map_or(self.text.len(), |newline| at + newline);
-            LineEnd { text: at + self.text[at..newline].trim_end().len(), newline }
+            LineBreak { text: at + self.text[at..newline].trim_end().len(), newline }
         });
-        self.line = Some(LineEnd { text, newline });
+        self.line = Some(LineBreak { text, newline });
         // What is left of a line may be nothing but its last blanks.
-        LineEnd { text: text.max(at), newline }
+        LineBreak { text: text.max(at), newline }
     }
 
-    /// Takes in a line that starts at `at`; where to go on if it is not at the next one.
+    /// Takes in a line that starts at `at`; returns where to continue if not at the next line.
     fn line_in_block(&mut self, at: usize, line: &'a str, open: OpenBlock<'a>) -> Option<usize> {
         if let Some(fence) = fence::fence(line) {
             match open.fence.meets(&fence) {
                 Inside::Content => {}
                 Inside::Opens => {
-                    let LineEnd { newline, .. } = self.line_end(at);
+                    let LineBreak { newline, .. } = self.line_end(at);
                     self.push(fence, newline + 1);
                 }
                 Inside::Closes => self.close(at),
@@ -216,7 +216,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Acts on the first tag in a line outside blocks; returns where to go on if there was one.
+    /// Acts on the first tag in a line outside blocks; returns where to continue if there was one.
     fn tags_in(&mut self, from: usize, end: usize) -> Option<usize> {
         let line = &self.text[from..end];
         let first = from + (line.len() - line.trim_start().len());
@@ -234,7 +234,7 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// Takes in thinking from `from` to its closing tag or the end; returns where to go on.
+    /// Takes in thinking from `from` to its closing tag or the end; returns where to continue.
     fn think(&mut self, tag: Tag, from: usize) -> usize {
         let close = tag::next_close(self.text, from, tag);
         let inner = from..close.map_or(self.text.len(), |close| close.at);

@@ -10,7 +10,7 @@ use whetstone_core::wire::Object;
 
 use super::names::TaskNames;
 use super::program::Composition;
-use super::python::Written;
+use super::python::WrittenCode;
 use super::random::Random;
 use super::suite::{Case, Cases};
 use super::value::Value;
@@ -21,7 +21,7 @@ pub(super) struct Draft<'a> {
     pub(super) program: &'a Composition,
     pub(super) names: &'a TaskNames,
     pub(super) cases: &'a Cases,
-    pub(super) reference: Written,
+    pub(super) reference: WrittenCode,
 }
 
 impl Draft<'_> {

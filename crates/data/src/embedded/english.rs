@@ -6,7 +6,7 @@
 
 use super::kind::Left;
 use super::names::{TaskNames, fill, with_constants};
-use super::program::{Composition, Owner, Stage};
+use super::program::{Composition, ConstantOwner, Stage};
 use super::random::Random;
 use super::value::Type;
 
@@ -23,7 +23,7 @@ struct Talk {
 }
 
 /// The parts of a statement.
-struct Said {
+struct StatementParts {
     /// The steps before the last, as verb phrases with marks.
     clauses: Vec<String>,
     /// The returned value.
@@ -57,7 +57,7 @@ pub(super) fn statement(program: &Composition, names: &TaskNames, random: &mut R
     }
 }
 
-fn say(program: &Composition, names: &TaskNames, random: &mut Random) -> Said {
+fn say(program: &Composition, names: &TaskNames, random: &mut Random) -> StatementParts {
     let mut talk = Talk::new(program, names);
     let mut clauses = Vec::new();
     let last = program.stages.len() - 1;
@@ -66,7 +66,7 @@ fn say(program: &Composition, names: &TaskNames, random: &mut Random) -> Said {
         let constants = names.constants(program, at, true);
         if at == last && !step.gives.is_empty() {
             let returned = talk.fill(random.phrase(step.gives), stage, &constants, random);
-            return Said { clauses, returned };
+            return StatementParts { clauses, returned };
         }
         if step.does.is_empty() {
             let noun = talk.fill(random.phrase(step.gives), stage, &constants, random);
@@ -84,10 +84,10 @@ fn say(program: &Composition, names: &TaskNames, random: &mut Random) -> Said {
         Type::Text => random.phrase(&["the resulting string", "the result"]),
         _ => "the result",
     };
-    Said { clauses, returned: returned.to_owned() }
+    StatementParts { clauses, returned: returned.to_owned() }
 }
 
-impl Said {
+impl StatementParts {
     /// Whether a clause has parts of its own that a list of clauses would blur.
     fn is_winding(&self) -> bool {
         let winds = |clause: &String| {
@@ -155,9 +155,9 @@ impl Talk {
         constants: &[String],
         random: &mut Random,
     ) -> String {
-        let mut text = with_constants(template, stage.part(Owner::Step, constants));
+        let mut text = with_constants(template, stage.part(ConstantOwner::Step, constants));
         if let Some(test) = stage.test {
-            let own = stage.part(Owner::Test, constants);
+            let own = stage.part(ConstantOwner::Test, constants);
             let [is, are, noun] =
                 [test.is, test.are, test.noun].map(|words| with_constants(words, own));
             let tests = noun.replace("{}", &self.many);
@@ -166,7 +166,7 @@ impl Talk {
         let keys =
             [("{change}", "{change!}", "{changex}"), ("{change2}", "{change2!}", "{change2x}")];
         for ((at, change), (plain, bare, code)) in stage.changes.iter().enumerate().zip(keys) {
-            let own = stage.part(Owner::Change(at), constants);
+            let own = stage.part(ConstantOwner::Change(at), constants);
             let object = if at == 0 { &self.each } else { "it" };
             let does = with_constants(random.phrase(change.does), own).replace("{x}", object);
             let python = with_constants(change.python, own).replace("{x}", "x").replace('`', "");
@@ -206,7 +206,7 @@ fn input(program: &Composition, names: &TaskNames, random: &mut Random) -> Strin
 }
 
 /// "…, keeps the even ones, squares each and returns their sum".
-fn third(said: &Said) -> String {
+fn third(said: &StatementParts) -> String {
     let mut text = String::new();
     for clause in &said.clauses {
         text = format!("{text}, {}", conjugated(clause));
@@ -216,7 +216,7 @@ fn third(said: &Said) -> String {
 }
 
 /// "keep the even ones, then square each and return their sum".
-fn sequence(said: &Said) -> String {
+fn sequence(said: &StatementParts) -> String {
     let plain: Vec<String> = said.clauses.iter().map(|clause| clause.replace('^', "")).collect();
     match plain.as_slice() {
         [] => format!("return {}", said.returned),
@@ -228,7 +228,7 @@ fn sequence(said: &Said) -> String {
 }
 
 /// "First keep the even ones. Then square each. Return their sum."
-fn sentences(said: &Said) -> String {
+fn sentences(said: &StatementParts) -> String {
     let mut text = String::new();
     for (at, clause) in said.clauses.iter().enumerate() {
         let plain = clause.replace('^', "");
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn clauses_become_sentences() {
-        let said = |clauses: &[&str]| Said {
+        let said = |clauses: &[&str]| StatementParts {
             clauses: clauses.iter().map(|&clause| clause.to_owned()).collect(),
             returned: "it".to_owned(),
         };

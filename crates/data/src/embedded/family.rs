@@ -1,4 +1,5 @@
-//! Families of tasks: which groups of steps follow one another, on what.
+//! Families of tasks: groups of steps in order, and the arguments they apply to.
+// size: one table.
 
 use super::elements;
 use super::input::{self, ArgumentKind};

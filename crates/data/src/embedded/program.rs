@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 
 /// The owner of constants: the step, its test, its first or its second change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum ConstantOwner {
     Step,
     Test,
     Change(usize),
@@ -59,12 +59,15 @@ impl Stage {
     }
 
     /// The part of `constants` that belongs to one of its owners.
-    pub(super) fn part<'a, T>(&self, owner: Owner, constants: &'a [T]) -> &'a [T] {
+    pub(super) fn part<'a, T>(&self, owner: ConstantOwner, constants: &'a [T]) -> &'a [T] {
         let test = self.test.map_or(0, |test| test.constants.len());
         let mut start = 0;
-        let mut lengths = vec![(Owner::Step, self.step.constants.len()), (Owner::Test, test)];
+        let mut lengths =
+            vec![(ConstantOwner::Step, self.step.constants.len()), (ConstantOwner::Test, test)];
         let changes = self.changes.iter().enumerate();
-        lengths.extend(changes.map(|(at, change)| (Owner::Change(at), change.constants.len())));
+        lengths.extend(
+            changes.map(|(at, change)| (ConstantOwner::Change(at), change.constants.len())),
+        );
         for (candidate, length) in lengths {
             if candidate == owner {
                 return constants.get(start..start + length).unwrap_or(&[]);
@@ -77,11 +80,11 @@ impl Stage {
     fn run(&self, value: &Value, constants: &[i64]) -> Option<Value> {
         let changes = self.changes.iter().enumerate();
         let inner = Inner {
-            constants: self.part(Owner::Step, constants),
-            test: self.test.map(|test| (test, self.part(Owner::Test, constants))),
+            constants: self.part(ConstantOwner::Step, constants),
+            test: self.test.map(|test| (test, self.part(ConstantOwner::Test, constants))),
             forced: self.forced,
             changes: changes
-                .map(|(at, &change)| (change, self.part(Owner::Change(at), constants)))
+                .map(|(at, &change)| (change, self.part(ConstantOwner::Change(at), constants)))
                 .collect(),
         };
         (self.step.run)(value, &inner)

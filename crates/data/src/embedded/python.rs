@@ -6,17 +6,21 @@
 
 use super::kind::Code;
 use super::names::{TaskNames, fill, with_constants};
-use super::program::{Composition, Owner, Stage};
+use super::program::{Composition, ConstantOwner, Stage};
 use super::random::Random;
 
 /// A program, and the names that it gives to what each of its steps takes.
-pub(super) struct Written {
+pub(super) struct WrittenCode {
     pub(super) source: String,
     pub(super) taken: Vec<String>,
 }
 
 /// The reference.
-pub(super) fn reference(program: &Composition, names: &TaskNames, random: &mut Random) -> Written {
+pub(super) fn reference(
+    program: &Composition,
+    names: &TaskNames,
+    random: &mut Random,
+) -> WrittenCode {
     let mut writer = PythonWriter {
         names,
         lines: Vec::new(),
@@ -39,9 +43,9 @@ pub(super) fn with_elements(
     constants: &[String],
     x: &str,
 ) -> String {
-    let mut text = with_constants(template, stage.part(Owner::Step, constants));
+    let mut text = with_constants(template, stage.part(ConstantOwner::Step, constants));
     if let Some(test) = stage.test {
-        let own = stage.part(Owner::Test, constants);
+        let own = stage.part(ConstantOwner::Test, constants);
         let [is, not] = [test.python, test.negated].map(|python| with_constants(python, own));
         let at = |x: &str| is.replace("{x}", x);
         text = fill(
@@ -56,7 +60,8 @@ pub(super) fn with_elements(
     }
     let keys = [("{change}", "{changeo}"), ("{change2}", "{change2o}")];
     for ((at, change), (plain, on_result)) in stage.changes.iter().enumerate().zip(keys) {
-        let python = with_constants(change.python, stage.part(Owner::Change(at), constants));
+        let python =
+            with_constants(change.python, stage.part(ConstantOwner::Change(at), constants));
         text = fill(&text, &[(plain, &python), (on_result, &python.replace("{x}", "{o}"))]);
     }
     text.replace("{x}", x)
@@ -214,7 +219,7 @@ impl PythonWriter<'_> {
         self.used.iter().any(|used| used == name) || self.names.lifted == Some(name)
     }
 
-    fn finish(mut self) -> Written {
+    fn finish(mut self) -> WrittenCode {
         self.settle();
         let assigned =
             self.lines.last().and_then(|line| line.strip_prefix(&format!("{} = ", self.current)));
@@ -230,7 +235,7 @@ impl PythonWriter<'_> {
         let body = format!("    {}", self.lines.join("\n    "));
         let import = if body.contains("math.") { "import math\n\n\n" } else { "" };
         let source = format!("{import}{head}\n{body}");
-        Written { source, taken: self.taken }
+        WrittenCode { source, taken: self.taken }
     }
 }
 

@@ -12,7 +12,7 @@
 use super::gather::{Benchmarks, PreparedTask};
 use super::grams::{Compared, Grams};
 use super::report::{By, Contaminated, Duplicate};
-use super::similar::{Alike, Frequencies, SimilarityIndex};
+use super::similar::{Alike, GramFrequencies, SimilarityIndex};
 
 /// Minimal overlap of two statements' n-grams, in percent.
 const STATEMENT_PERCENT: usize = 80;
@@ -33,8 +33,8 @@ pub(super) fn fates(entries: &[PreparedTask], known: &Benchmarks) -> Vec<Fate> {
         let benchmarks = known.tasks.iter().map(|task| &task.compared);
         entries.iter().map(|entry| &entry.compared).chain(benchmarks)
     };
-    let statements = Frequencies::count(all().filter_map(|one| one.statement.as_ref()));
-    let solutions = Frequencies::count(all().filter_map(|one| one.solution.as_ref()));
+    let statements = GramFrequencies::count(all().filter_map(|one| one.statement.as_ref()));
+    let solutions = GramFrequencies::count(all().filter_map(|one| one.solution.as_ref()));
     let mut benchmarks = Looks::new(&statements, &solutions);
     for (at, task) in known.tasks.iter().enumerate() {
         benchmarks.add(&task.compared, at);
@@ -87,7 +87,7 @@ struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    fn new(statements: &'a Frequencies, solutions: &'a Frequencies) -> Self {
+    fn new(statements: &'a GramFrequencies, solutions: &'a GramFrequencies) -> Self {
         Self {
             statements: SimilarityIndex::new(STATEMENT_PERCENT, statements),
             solutions: SimilarityIndex::new(SOLUTION_PERCENT, solutions),

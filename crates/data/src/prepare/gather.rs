@@ -33,11 +33,11 @@ pub(super) struct PreparedTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     DataSet(DataSet),
-    Made(Validation),
+    Made(ValidationTasks),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Validation {
+pub(super) enum ValidationTasks {
     Yes,
     No,
 }
@@ -113,9 +113,9 @@ impl Gathered {
     /// Takes a task that was made here and knows its half.
     pub(super) fn made(&mut self, part: Partition, task: &Task, known: &Benchmarks) {
         let rank = Rank::Made(if part == Partition::Validation {
-            Validation::Yes
+            ValidationTasks::Yes
         } else {
-            Validation::No
+            ValidationTasks::No
         });
         let source = task.source.clone().unwrap_or_else(|| "embedded".to_owned());
         self.count(&source).rows += 1;

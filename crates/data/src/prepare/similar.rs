@@ -12,13 +12,13 @@ use super::grams::Grams;
 
 /// Document frequency of each n-gram over all texts to be compared.
 #[derive(Debug, Default)]
-pub(super) struct Frequencies(HashMap<u64, u32>);
+pub(super) struct GramFrequencies(HashMap<u64, u32>);
 
 /// An index of texts for similarity queries.
 #[derive(Debug)]
 pub(super) struct SimilarityIndex<'a> {
     percent: usize,
-    frequencies: &'a Frequencies,
+    frequencies: &'a GramFrequencies,
     texts: Vec<&'a Grams>,
     names: Vec<usize>,
     whole: HashMap<[u8; 32], usize>,
@@ -36,7 +36,7 @@ pub(super) struct Alike {
     pub(super) same: bool,
 }
 
-impl Frequencies {
+impl GramFrequencies {
     pub(super) fn count<'a>(texts: impl Iterator<Item = &'a Grams>) -> Self {
         let mut counts = HashMap::new();
         for run in texts.flat_map(|text| &text.runs) {
@@ -48,7 +48,7 @@ impl Frequencies {
 
 impl<'a> SimilarityIndex<'a> {
     /// Nothing seen yet; texts are alike from an overlap of `percent` on.
-    pub(super) fn new(percent: usize, frequencies: &'a Frequencies) -> Self {
+    pub(super) fn new(percent: usize, frequencies: &'a GramFrequencies) -> Self {
         Self {
             percent,
             frequencies,
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_threshold_itself_is_alike() {
         let seen = text(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        let counts = Frequencies::default();
+        let counts = GramFrequencies::default();
         let mut index = SimilarityIndex::new(80, &counts);
         index.add(&seen, 7);
         // Eight in common, ten in either.
@@ -151,7 +151,7 @@ mod tests {
             percent in prop::sample::select(vec![50, 80, 85, 100]),
         ) {
             let texts: Vec<_> = sets.iter().map(|set| text(set)).collect();
-            let counts = Frequencies::count(texts.iter());
+            let counts = GramFrequencies::count(texts.iter());
             let mut index = SimilarityIndex::new(percent, &counts);
             for (at, one) in texts.iter().enumerate() {
                 let same = texts[..at].iter().position(|other| other.whole == one.whole);

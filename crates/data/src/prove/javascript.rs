@@ -4,7 +4,7 @@
 
 use whetstone_core::tests::Call;
 
-use super::trial::{MAX_KNOWN_BYTES, Trivial};
+use super::trivial::{MAX_KNOWN_BYTES, Trivial};
 
 const CONSTANTS: [&str; 7] = ["0", "1", "null", "''", "[]", "true", "false"];
 

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use whetstone_core::tests::Tests;
 use whetstone_sandbox::plan::{Plan, Step};
 
-use super::trial::Trivial;
+use super::trivial::Trivial;
 
 /// Wraps a function. Calls that it makes itself are left as they are: a recursion on wrong values may not end.
 const WRAPPER: &str = "

@@ -28,6 +28,7 @@ mod python;
 mod report;
 mod streams;
 mod trial;
+mod trivial;
 mod write;
 
 #[cfg(test)]

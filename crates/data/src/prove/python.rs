@@ -22,7 +22,7 @@ use whetstone_sandbox::plan::{Plan, Step, plan};
 use whetstone_sandbox::value::{Value, encode};
 
 use super::made_wrong::made_wrong;
-use super::trial::{MAX_KNOWN_BYTES, Trivial};
+use super::trivial::{MAX_KNOWN_BYTES, Trivial};
 
 /// Constants as source text and as values.
 fn constants() -> [(&'static str, Value); 8] {

@@ -6,7 +6,7 @@ use whetstone_core::program::Language;
 use whetstone_sandbox::plan::{Plan, Step};
 use whetstone_sandbox::stdio::matches;
 
-use super::trial::{MAX_KNOWN_BYTES, Trivial};
+use super::trivial::{MAX_KNOWN_BYTES, Trivial};
 
 /// Computes a program's output from its input and the first test's input and output.
 type Writes = for<'a> fn(&'a [u8], (&'a [u8], &'a [u8])) -> &'a [u8];

@@ -11,6 +11,7 @@ use whetstone_sandbox::plan::{Plan, PlanError, plan};
 
 use super::finding::{Dropped, Reason};
 use super::streams::{self, of_streams};
+use super::trivial::Trivial;
 use super::{javascript, python};
 
 /// One program to judge, and its role.
@@ -35,12 +36,6 @@ pub enum Role {
     /// An answer that must fail, with its description: `the constant 0`.
     Trivial(String),
 }
-
-/// Bytes of a value, or of an output, that an answer knows by heart.
-pub(super) const MAX_KNOWN_BYTES: usize = 64 << 10;
-
-/// An answer that solves nothing: its description and its source.
-pub(super) type Trivial = (String, String);
 
 /// The trials of a task in their order, the reference `runs` times before all trivial answers.
 ///

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::apps_folder::QUESTION;
 use super::error::SourceError;
-use super::table::{Encoding, Format};
+use super::table::{Encoding, TableFormat};
 
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 4;
@@ -88,7 +88,7 @@ fn choose(files: &mut Files) {
     files.passed_over.sort();
 }
 
-fn keep(files: &mut Files, wanted: impl Fn(&Path, Format) -> bool) {
+fn keep(files: &mut Files, wanted: impl Fn(&Path, TableFormat) -> bool) {
     let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut files.tables)
         .into_iter()
         .partition(|(path, encoding)| wanted(path, encoding.format));

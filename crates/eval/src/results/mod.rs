@@ -28,7 +28,9 @@ use whetstone_rollout::measure::Tally;
 
 use crate::error::EvalError;
 use crate::estimate::Estimate;
-use crate::evaluate::RESULTS;
+
+/// The figures, in the directory of an evaluation.
+pub const RESULTS: &str = "evaluation_results.json";
 
 /// The version of the file.
 const VERSION: u64 = 1;

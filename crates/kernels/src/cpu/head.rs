@@ -18,7 +18,7 @@ pub(crate) const CARRIED: usize = 4;
 /// Without the last.
 type Sums = [f32; 3];
 
-/// A target that is no token would be met nowhere.
+/// A target outside the vocabulary would not be in any tile.
 pub(crate) fn check(targets: &[u32], vocabulary: usize) {
     let known = |&target: &u32| (target as usize) < vocabulary;
     assert!(targets.iter().all(known), "targets of the vocabulary");

@@ -23,7 +23,7 @@ thread_local! {
 /// Some threads.
 #[derive(Debug)]
 pub(crate) struct ThreadPool {
-    board: Arc<Board>,
+    board: Arc<JobBoard>,
     threads: Vec<JoinHandle<()>>,
     /// Held by the caller of the present job.
     turn: Mutex<()>,
@@ -31,7 +31,7 @@ pub(crate) struct ThreadPool {
 
 /// The state that jobs are published in.
 #[derive(Default)]
-struct Board {
+struct JobBoard {
     /// The number of the open job, 0 if there is none.
     open: AtomicUsize,
     job: UnsafeCell<Option<PoolJob>>,
@@ -53,11 +53,11 @@ struct PoolJob {
 }
 
 // SAFETY: a job is written while none is open and no thread is inside, and read by threads inside.
-unsafe impl Sync for Board {}
+unsafe impl Sync for JobBoard {}
 // SAFETY: the work that it points to is `Sync`, and outlives the time in which it is open.
-unsafe impl Send for Board {}
+unsafe impl Send for JobBoard {}
 
-impl std::fmt::Debug for Board {
+impl std::fmt::Debug for JobBoard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Board").field("open", &self.open).finish_non_exhaustive()
     }
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Board {
 impl ThreadPool {
     /// Starts `count` threads.
     pub(crate) fn new(count: usize) -> std::io::Result<Self> {
-        let board = Arc::new(Board::default());
+        let board = Arc::new(JobBoard::default());
         let mut pool = Self { board, threads: Vec::new(), turn: Mutex::default() };
         for _ in 0..count {
             let board = Arc::clone(&pool.board);
@@ -133,7 +133,7 @@ fn next_number() -> usize {
     NUMBERS.fetch_add(1, SeqCst).max(1)
 }
 
-impl Board {
+impl JobBoard {
     /// Wakes sleeping threads.
     fn call(&self) {
         if *self.resting.lock().unwrap_or_else(PoisonError::into_inner) > 0 {

@@ -13,7 +13,7 @@ use super::pass::LayerSizes;
 use super::projection::Projection;
 use super::{Decoder, ValueHead};
 use crate::config::Config;
-use crate::layout::{Expected, expected_tensors};
+use crate::layout::{ExpectedTensor, expected_tensors};
 use crate::weights::{Weights, WeightsError};
 
 /// The storage of the model's own weights. Adapters can always be trained.
@@ -56,7 +56,7 @@ impl Decoder {
         options: LoadOptions,
     ) -> Result<Self, WeightsError> {
         let mut parameters = Parameters::default();
-        for Expected { name, shape } in expected_tensors(config) {
+        for ExpectedTensor { name, shape } in expected_tensors(config) {
             weights.expect_shape(&name, &shape)?;
             if options.weights == WeightFormat::Int8 && name.ends_with("_proj.weight") {
                 let (bytes, scales) = read_bytes(device, weights, &name, &shape)?;
@@ -76,7 +76,7 @@ impl Decoder {
     /// A new model: projections and the embedding spread evenly with a deviation of 0.02, gains 1.
     pub fn new(device: &Device, config: &Config, seed: u64, positions: usize) -> Self {
         let options = LoadOptions { weights: WeightFormat::Trainable, positions };
-        Self::made(device, config, options, |at, Expected { name, shape }| {
+        Self::made(device, config, options, |at, ExpectedTensor { name, shape }| {
             let count = shape.iter().product();
             match shape.len() {
                 1 if name.ends_with("bias") => vec![0.0; count],
@@ -91,7 +91,7 @@ impl Decoder {
         device: &Device,
         config: &Config,
         options: LoadOptions,
-        mut values: impl FnMut(u64, &Expected) -> Vec<f32>,
+        mut values: impl FnMut(u64, &ExpectedTensor) -> Vec<f32>,
     ) -> Self {
         let mut parameters = Parameters::default();
         for (at, tensor) in (0..).zip(expected_tensors(config)) {

@@ -41,7 +41,7 @@ use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, embedding};
 use crate::config::Config;
 use batch::BatchLimits;
 use head::{HeadActivations, HeadBackward, HeadGradients};
-use layer::{Layer, LayerGradients, Needed, Packed, Rope, SavedActivations};
+use layer::{Layer, LayerGradients, Needed, Packed, RopeInput, SavedActivations};
 use pass::{LayerSizes, Pass};
 use sums::GradientAccumulator;
 
@@ -213,7 +213,7 @@ impl Decoder {
     }
 
     fn packed<'a>(&'a self, batch: &'a Batch) -> Packed<'a> {
-        let rope = Rope { positions: batch.positions.view(), table: &self.turns };
+        let rope = RopeInput { positions: batch.positions.view(), table: &self.turns };
         Packed { offsets: &batch.offsets, rope }
     }
 

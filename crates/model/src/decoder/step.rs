@@ -11,7 +11,7 @@ use whetstone_kernels::paged::{self, Cache, PAGE, Stored, Tables};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, embedding, linear};
 
 use super::Decoder;
-use super::layer::{CachePositions, NormInput, Rope, normed};
+use super::layer::{CachePositions, NormInput, RopeInput, normed};
 use super::pass::Adapters;
 
 /// The next token of some sequences, and where each finds what came before.
@@ -223,7 +223,7 @@ impl Decoder {
         embedding::gather(&self.device, &mut x.view_mut(), table, input.ids);
         for (index, layer) in self.layers.iter().enumerate() {
             let qkv = layer.project(&pass, x.view());
-            let rope = Rope { positions: input.positions, table: &self.turns };
+            let rope = RopeInput { positions: input.positions, table: &self.turns };
             let to = CachePositions { rope, cache: &mut *cache, layer: index, slots: input.slots };
             let qkv = layer.place_and_store(&pass, qkv, to);
             let rows = layer.packed_rows(sizes, &qkv);

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
-use super::folder::Folder;
+use super::folder::ExportFolder;
 use crate::config::Config;
 use crate::open::Pretrained;
 use crate::template::ChatTemplate;
@@ -28,18 +28,25 @@ const COPIED: [&str; 9] = [
 ];
 
 /// Writes all of them.
-pub(super) fn write(folder: &Folder, model: &Pretrained, dtype: Dtype) -> Result<(), ExportError> {
+pub(super) fn write(
+    folder: &ExportFolder,
+    model: &Pretrained,
+    dtype: Dtype,
+) -> Result<(), ExportError> {
     let config = model.config.to_object(dtype).map_err(ExportError::Config)?;
     put_json(folder, "config.json", config)?;
     if model.path.is_dir() {
         return copy(folder, model);
     }
     let template = model.template.as_ref().map(ChatTemplate::source);
-    describe(folder, &Parts { config: &model.config, tokenizer: &model.tokenizer, template })
+    describe(
+        folder,
+        &CompanionFiles { config: &model.config, tokenizer: &model.tokenizer, template },
+    )
 }
 
 /// The parts to describe if there are no files to copy.
-pub(super) struct Parts<'a> {
+pub(super) struct CompanionFiles<'a> {
     pub(super) config: &'a Config,
     pub(super) tokenizer: &'a Tokenizer,
     pub(super) template: Option<&'a str>,
@@ -47,8 +54,8 @@ pub(super) struct Parts<'a> {
 
 /// Writes all of a model that has no files yet.
 pub(super) fn write_new(
-    folder: &Folder,
-    parts: &Parts<'_>,
+    folder: &ExportFolder,
+    parts: &CompanionFiles<'_>,
     dtype: Dtype,
 ) -> Result<(), ExportError> {
     let config = parts.config.to_object(dtype).map_err(ExportError::Config)?;
@@ -56,7 +63,7 @@ pub(super) fn write_new(
     describe(folder, parts)
 }
 
-fn copy(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
+fn copy(folder: &ExportFolder, model: &Pretrained) -> Result<(), ExportError> {
     for name in COPIED {
         let from = model.path.join(name);
         match std::fs::read(&from) {
@@ -68,8 +75,8 @@ fn copy(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
     Ok(())
 }
 
-fn describe(folder: &Folder, parts: &Parts<'_>) -> Result<(), ExportError> {
-    let Parts { config, tokenizer, template } = parts;
+fn describe(folder: &ExportFolder, parts: &CompanionFiles<'_>) -> Result<(), ExportError> {
+    let CompanionFiles { config, tokenizer, template } = parts;
     put_json(folder, "generation_config.json", config.to_generation_object())?;
     folder.put("tokenizer.json", tokenizer.to_json()?.as_bytes())?;
     let specials = tokenizer.specials();
@@ -94,6 +101,10 @@ fn describe(folder: &Folder, parts: &Parts<'_>) -> Result<(), ExportError> {
     }
 }
 
-fn put_json(folder: &Folder, name: &str, object: Map<String, Value>) -> Result<(), ExportError> {
+fn put_json(
+    folder: &ExportFolder,
+    name: &str,
+    object: Map<String, Value>,
+) -> Result<(), ExportError> {
     folder.put(name, format!("{:#}\n", Value::from(object)).as_bytes())
 }

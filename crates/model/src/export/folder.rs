@@ -11,12 +11,12 @@ use super::ExportError;
 
 /// A directory that is being written; unless it is finished, nothing stays of it.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct ExportFolder {
     beside: PathBuf,
     to: PathBuf,
 }
 
-impl Folder {
+impl ExportFolder {
     /// Begins what will be `to`, which must not exist.
     pub(super) fn begin(to: &Path) -> Result<Self, ExportError> {
         if to.symlink_metadata().is_ok() {
@@ -72,7 +72,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ExportFolder {
     fn drop(&mut self) {
         // After a rename there is nothing of that name; a failure has been reported by then.
         let _ = fs::remove_dir_all(&self.beside);

@@ -19,8 +19,8 @@ use crate::open::Pretrained;
 use crate::safetensors::WriteError;
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::weights::Dtype;
-use companions::Parts;
-use folder::Folder;
+use companions::CompanionFiles;
+use folder::ExportFolder;
 
 /// The options of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Decoder {
         to: &Path,
         options: ExportOptions,
     ) -> Result<(), ExportError> {
-        let folder = Folder::begin(to)?;
+        let folder = ExportFolder::begin(to)?;
         companions::write(&folder, model, options.dtype)?;
         self.put_weights(&folder, options)?;
         folder.finish()
@@ -104,14 +104,18 @@ impl Decoder {
         to: &Path,
         options: ExportOptions,
     ) -> Result<(), ExportError> {
-        let folder = Folder::begin(to)?;
-        let parts = Parts { config: self.config(), tokenizer, template };
+        let folder = ExportFolder::begin(to)?;
+        let parts = CompanionFiles { config: self.config(), tokenizer, template };
         companions::write_new(&folder, &parts, options.dtype)?;
         self.put_weights(&folder, options)?;
         folder.finish()
     }
 
-    fn put_weights(&self, folder: &Folder, options: ExportOptions) -> Result<(), ExportError> {
+    fn put_weights(
+        &self,
+        folder: &ExportFolder,
+        options: ExportOptions,
+    ) -> Result<(), ExportError> {
         let ids: Vec<ParameterId> = self.base_parameters().collect();
         let shards = self.shards(&ids, options);
         if let [all] = shards.as_slice() {
@@ -140,7 +144,7 @@ impl Decoder {
         to: &Path,
         dtype: Dtype,
     ) -> Result<(), ExportError> {
-        let folder = Folder::begin(to)?;
+        let folder = ExportFolder::begin(to)?;
         let settings = AdapterSettings { score: self.has_score_head(), ..settings.clone() };
         folder.put(SETTINGS_FILE, settings.to_json().as_bytes())?;
         let ids: Vec<ParameterId> = self.adapter_parameters().collect();
@@ -150,7 +154,7 @@ impl Decoder {
 
     fn put_shard(
         &self,
-        folder: &Folder,
+        folder: &ExportFolder,
         name: &str,
         ids: &[ParameterId],
         dtype: Dtype,

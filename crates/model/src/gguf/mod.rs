@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use header::GgufHeader;
-pub use value::{MetadataValue, NumberType, Numbers, Texts};
+pub use value::{MetadataValue, NumberArray, NumberType, TextArray};
 
 use self::names::RowOrder;
 use crate::config::{Config, ConfigError};

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::value::{MetadataValue, NumberType, Numbers, Texts};
+use super::value::{MetadataValue, NumberArray, NumberType, TextArray};
 use crate::weights::HeaderError;
 
 /// The type ids of texts and lists, besides those of [`NumberType`].
@@ -97,14 +97,14 @@ impl<'a, R: Read> BoundedReader<'a, R> {
                 if kind == NumberType::Bool && bytes.iter().any(|&byte| byte > 1) {
                     return Err(not_a_bool());
                 }
-                Ok(MetadataValue::Numbers(Numbers { kind, bytes }))
+                Ok(MetadataValue::Numbers(NumberArray { kind, bytes }))
             }
         }
     }
 
-    fn texts(&mut self, length: u64) -> Result<Texts, HeaderError> {
+    fn texts(&mut self, length: u64) -> Result<TextArray, HeaderError> {
         self.at_least("a list of texts", length, 8)?;
-        let mut texts = Texts::default();
+        let mut texts = TextArray::default();
         for _ in 0..length {
             let bytes = self.unsigned("the length of a text")?;
             let part = self.many("a text of a list", Some(bytes))?;

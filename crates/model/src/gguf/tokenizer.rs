@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::value::{MetadataValue, Numbers, Texts};
+use super::value::{MetadataValue, NumberArray, TextArray};
 use crate::shown;
 use crate::tokenizer::{Specials, Tokenizer, TokenizerError};
 
@@ -111,14 +111,14 @@ fn split_of(name: &str) -> Result<SplitPattern, String> {
 fn texts<'a>(
     metadata: &'a BTreeMap<String, MetadataValue>,
     key: &str,
-) -> Result<&'a Texts, String> {
+) -> Result<&'a TextArray, String> {
     match metadata.get(key) {
         Some(MetadataValue::Texts(texts)) if !texts.is_empty() => Ok(texts),
         _ => Err(format!("metadata `{key}` is not a list of texts")),
     }
 }
 
-fn types_of(types: &Numbers, tokens: &Texts) -> Result<Vec<i64>, String> {
+fn types_of(types: &NumberArray, tokens: &TextArray) -> Result<Vec<i64>, String> {
     if types.len() != tokens.len() {
         return Err(format!("{} types for {} tokens", types.len(), tokens.len()));
     }
@@ -127,7 +127,7 @@ fn types_of(types: &Numbers, tokens: &Texts) -> Result<Vec<i64>, String> {
 }
 
 /// The ids of all tokens that are used, and those that are found in a text before anything else.
-fn vocabulary(tokens: &Texts, types: &[i64]) -> Result<(Map<String, Json>, Vec<Json>), String> {
+fn vocabulary(tokens: &TextArray, types: &[i64]) -> Result<(Map<String, Json>, Vec<Json>), String> {
     let (mut vocab, mut added) = (Map::new(), Vec::new());
     for (id, (token, &kind)) in tokens.iter().zip(types).enumerate() {
         if kind == UNUSED {
@@ -181,7 +181,7 @@ mod tests {
     use crate::gguf::value::NumberType;
 
     fn texts(list: &[String]) -> MetadataValue {
-        let mut texts = Texts::default();
+        let mut texts = TextArray::default();
         for text in list {
             texts.text.push_str(text);
             texts.ends.push(texts.text.len());
@@ -218,7 +218,7 @@ mod tests {
             ("tokenizer.ggml.merges".to_owned(), self::texts(&merges)),
             (
                 "tokenizer.ggml.token_type".to_owned(),
-                MetadataValue::Numbers(Numbers { kind: NumberType::U8, bytes: types }),
+                MetadataValue::Numbers(NumberArray { kind: NumberType::U8, bytes: types }),
             ),
         ])
     }

@@ -19,9 +19,9 @@ pub enum MetadataValue {
     /// Text.
     Text(String),
     /// A list of numbers, or of yes and no.
-    Numbers(Numbers),
+    Numbers(NumberArray),
     /// A list of texts.
-    Texts(Texts),
+    Texts(TextArray),
     /// A list of lists, which was not kept.
     Nested,
 }
@@ -101,12 +101,12 @@ impl NumberType {
 
 /// A list of numbers as in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbers {
+pub struct NumberArray {
     pub(super) kind: NumberType,
     pub(super) bytes: Vec<u8>,
 }
 
-impl Numbers {
+impl NumberArray {
     /// Number of values.
     pub fn len(&self) -> usize {
         self.bytes.len() / self.kind.bytes()
@@ -131,12 +131,12 @@ impl Numbers {
 
 /// A list of texts: one behind the other, and where each ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Texts {
+pub struct TextArray {
     pub(super) text: String,
     pub(super) ends: Vec<usize>,
 }
 
-impl Texts {
+impl TextArray {
     /// Number of texts.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -186,14 +186,14 @@ mod tests {
 
     #[test]
     fn texts_are_found_at_their_places() {
-        let texts = Texts { text: "abéc".to_owned(), ends: vec![1, 1, 4, 5] };
+        let texts = TextArray { text: "abéc".to_owned(), ends: vec![1, 1, 4, 5] };
         assert_eq!(texts.iter().collect::<Vec<_>>(), ["a", "", "bé", "c"]);
         assert_eq!(texts.get(4), None);
     }
 
     #[test]
     fn only_integers_are_given_as_integers() {
-        let numbers = |kind, bytes: &[u8]| Numbers { kind, bytes: bytes.to_vec() };
+        let numbers = |kind, bytes: &[u8]| NumberArray { kind, bytes: bytes.to_vec() };
         let list = numbers(NumberType::I8, &[1, 0xfe]);
         assert_eq!(list.integers().unwrap().collect::<Vec<_>>(), [1, -2]);
         assert!(numbers(NumberType::F32, &[0; 4]).integers().is_none());

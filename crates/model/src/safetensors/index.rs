@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "model.safetensors.index.json";
 const LIMIT_BYTES: u64 = 64 << 20;
 
 #[derive(serde::Deserialize)]
-struct Index {
+struct ShardIndex {
     weight_map: BTreeMap<String, String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Vec<String>>, Weights
         source,
     })?;
     let bad = |problem| WeightsError::Index { path: path.to_owned(), problem };
-    let index: Index =
+    let index: ShardIndex =
         serde_json::from_str(&text).map_err(|err| bad(shown::beginning(&err.to_string())))?;
     let mut shards: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (tensor, shard) in index.weight_map {

@@ -24,14 +24,14 @@ const LEAST: u64 = 2;
 
 /// Tokens by their bytes, and the merges that make them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Learnt {
+pub(super) struct LearntMerges {
     /// The bytes of each token; token `n` below 256 is the byte `n`.
     pub(super) tokens: Vec<Vec<u8>>,
     /// The merges, the first learnt first.
     pub(super) merges: Vec<TokenPair>,
 }
 
-impl Learnt {
+impl LearntMerges {
     /// All bytes, and no merge.
     pub(super) fn bytes() -> Self {
         Self { tokens: (0..=u8::MAX).map(|byte| vec![byte]).collect(), merges: Vec::new() }
@@ -63,7 +63,7 @@ impl Learnt {
 struct Learning {
     words: Vec<Word>,
     pairs: BTreeMap<TokenPair, PairUses>,
-    learnt: Learnt,
+    learnt: LearntMerges,
 }
 
 struct Word {
@@ -85,7 +85,7 @@ impl Learning {
             count,
         };
         let words = words.iter().map(word).collect();
-        let mut learning = Self { words, pairs: BTreeMap::new(), learnt: Learnt::bytes() };
+        let mut learning = Self { words, pairs: BTreeMap::new(), learnt: LearntMerges::bytes() };
         for at in 0..learning.words.len() {
             learning.count(at);
         }
@@ -155,13 +155,13 @@ mod tests {
 
     use super::*;
 
-    fn learn(words: &[(&str, u64)], size: usize) -> Learnt {
+    fn learn(words: &[(&str, u64)], size: usize) -> LearntMerges {
         let words = words.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
-        Learnt::from_words(&words, size)
+        LearntMerges::from_words(&words, size)
     }
 
     /// The merges as texts, in their order.
-    fn merges(learnt: &Learnt) -> Vec<(String, String)> {
+    fn merges(learnt: &LearntMerges) -> Vec<(String, String)> {
         let text = |id: u32| String::from_utf8(learnt.tokens[id as usize].clone()).unwrap();
         learnt.merges.iter().map(|pair| (text(pair.left), text(pair.right))).collect()
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_pair_that_stands_once_is_no_token() {
         check(&[("ab", 1), ("cd", 2)], 1000, &[("c", "d")]);
-        assert_eq!(learn(&[], 1000), Learnt::bytes());
+        assert_eq!(learn(&[], 1000), LearntMerges::bytes());
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         fn tokens_are_distinct_and_spelt_by_their_merges(
             words in btree_map("[ab]{1,12}|[abc]{1,6}", 1u64..9, 1..12),
         ) {
-            let learnt = Learnt::from_words(&words, 300);
+            let learnt = LearntMerges::from_words(&words, 300);
             let mut sorted = learnt.tokens.clone();
             sorted.sort();
             sorted.dedup();

@@ -17,8 +17,8 @@ mod train;
 use std::path::{Path, PathBuf};
 
 pub use error::TokenizerError;
-pub(crate) use settings::Settings;
 pub use settings::Specials;
+pub(crate) use settings::TokenizerSettings;
 pub use stream::TextStream;
 pub use train::{END_OF_TEXT, LEAST_TOKENS, MESSAGE_END, MESSAGE_START, Trainer};
 

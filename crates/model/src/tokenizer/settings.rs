@@ -19,12 +19,12 @@ pub struct Specials {
 
 /// The fields of a `tokenizer_config.json` that are used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub(crate) struct TokenizerSettings {
     pub(crate) specials: Specials,
     pub(crate) template: Option<String>,
 }
 
-impl Settings {
+impl TokenizerSettings {
     pub(crate) fn from_object(object: &Map<String, Value>) -> Self {
         // A token is its text, or an object with its text and how it is matched.
         let token = |key: &str| {
@@ -65,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    fn settings(value: &Value) -> Settings {
-        Settings::from_object(value.as_object().unwrap())
+    fn settings(value: &Value) -> TokenizerSettings {
+        TokenizerSettings::from_object(value.as_object().unwrap())
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             pad: Some("<pad>".to_owned()),
             unk: None,
         };
-        assert_eq!(found, Settings { specials, template: Some("x".to_owned()) });
+        assert_eq!(found, TokenizerSettings { specials, template: Some("x".to_owned()) });
     }
 
     #[test]

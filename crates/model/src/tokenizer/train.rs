@@ -15,7 +15,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use tokenizers::{OffsetReferential, OffsetType, PreTokenizer};
 
-use super::merges::Learnt;
+use super::merges::LearntMerges;
 use super::{Specials, Tokenizer, TokenizerError};
 use crate::shown;
 
@@ -52,7 +52,7 @@ pub struct Trainer {
 impl Trainer {
     /// No texts so far.
     pub fn new() -> Result<Self, TokenizerError> {
-        let text = describe(&[split()], &Learnt::bytes()).to_string();
+        let text = describe(&[split()], &LearntMerges::bytes()).to_string();
         let splitter = text.parse().map_err(|err: tokenizers::Error| failed(&err))?;
         Ok(Self { splitter, words: BTreeMap::new() })
     }
@@ -89,7 +89,7 @@ impl Trainer {
             let problem = format!("{size} tokens are too few; every byte and {own} words are one");
             return Err(TokenizerError::Format { path: PATH.into(), problem });
         }
-        let learnt = Learnt::from_words(&self.words, size - own);
+        let learnt = LearntMerges::from_words(&self.words, size - own);
         let text = describe(&[split(), bytes()], &learnt).to_string();
         let mut tokenizer = Tokenizer::from_json(&text, Path::new(PATH))?;
         tokenizer.set_specials(Specials {
@@ -106,7 +106,7 @@ fn failed(err: &tokenizers::Error) -> TokenizerError {
 }
 
 /// The `tokenizer.json` with these steps before the merges.
-fn describe(steps: &[Value], learnt: &Learnt) -> Value {
+fn describe(steps: &[Value], learnt: &LearntMerges) -> Value {
     let names: Vec<String> = learnt.tokens.iter().map(|bytes| written(bytes)).collect();
     let name = |id: u32| names[id as usize].as_str();
     let merges = learnt.merges.iter().map(|pair| [name(pair.left), name(pair.right)]);

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use whetstone_core::config::Config;
-use whetstone_core::seed::Seed;
 use whetstone_core::trace::Trace;
 use whetstone_data::prepare::TRAIN;
 use whetstone_env::registry::Environments;
+use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
-use whetstone_rollout::teach::{Earlier, Embedded, Runtime, Teaching, teach};
+use whetstone_rollout::teach::{Earlier, Embedded, Teaching, teach};
 
 use crate::TRACES;
 use crate::failure::Failure;
@@ -40,7 +40,6 @@ pub(super) fn collect(
 /// Judges the traces of the tasks in a folder, into a file beside them.
 pub(super) fn judge(folder: JudgedFolder<'_>, observer: &dyn Observer) -> Result<Taught, Failure> {
     let JudgedFolder { config, dir, environment } = folder;
-    let programs = environment.programs().expect("a quickstart asks for programs");
     let tasks = dir.join(TRAIN);
     let progress = observer.progress("trace");
     let report = teach(&Teaching {
@@ -48,14 +47,12 @@ pub(super) fn judge(folder: JudgedFolder<'_>, observer: &dyn Observer) -> Result
         output: &dir.join(TRACES),
         teacher: &Embedded,
         settings: &[("prompt.language".to_owned(), format!("{:?}", config.prompt.language))],
-        language: config.prompt.language,
-        seed: Seed::new(config.seed),
+        config,
         samples: 1,
         samples_per_request: 1,
         in_flight: 1,
         max_tasks: None,
-        rules: &programs.rules,
-        judge: Some(Runtime { judge: programs.judge.as_ref(), limits: programs.limits }),
+        environments: EnvironmentSource::Ready(environment),
         judges: whetstone_env::judge::callers(config),
         bad_lines: BadLines::Refuse,
         // Complete traces may exist already: of a run that was killed before it recorded the phase.

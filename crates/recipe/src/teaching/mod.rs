@@ -12,17 +12,16 @@ use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_core::survivors::Survivors;
 use whetstone_env::judge;
-use whetstone_env::python::{PythonEnvironment, Rules};
-use whetstone_env::registry::Environments;
 use whetstone_remote::chat::{ChatError, Server};
+use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Earlier, Embedded, References, Report, Runtime, Teacher, Teaching, teach,
+    Earlier, Embedded, References, Report, TeachError, Teacher, Teaching, teach,
 };
 
 use self::remote::Remote;
 use crate::dry_run::Outcome;
-use crate::environment;
+use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
 use crate::observer::Observer;
 
@@ -104,25 +103,16 @@ fn collect_from(
     samples: u32,
     observer: &dyn Observer,
 ) -> Result<Collected, Failure> {
-    let environment = if request.no_judge {
-        None
-    } else {
-        Some(environment::of_programs_or(config, WITHOUT_JUDGE)?)
-    };
-    let programs = environment.as_ref().and_then(Environments::programs);
-    if let Some(programs) = programs.filter(|_| request.dry_run) {
-        judge::warm_up(programs.judge.as_ref(), config);
-    }
     match request.teacher {
         TeacherChoice::Embedded => {
-            collect(request, config, &Asking { teacher: &Embedded, programs, samples }, observer)
+            collect(request, config, &Asking { teacher: &Embedded, samples }, observer)
         }
         TeacherChoice::Reference => {
-            collect(request, config, &Asking { teacher: &References, programs, samples }, observer)
+            collect(request, config, &Asking { teacher: &References, samples }, observer)
         }
         TeacherChoice::Remote => {
             let remote = Remote(server(config).map_err(Failure::Teacher)?);
-            collect(request, config, &Asking { teacher: &remote, programs, samples }, observer)
+            collect(request, config, &Asking { teacher: &remote, samples }, observer)
         }
     }
 }
@@ -138,11 +128,9 @@ struct Collected {
     took: Duration,
 }
 
-/// The teacher and the judge.
+/// The teacher, and the samples of each task that it is asked for.
 struct Asking<'a> {
     teacher: &'a dyn Teacher,
-    /// None if nothing is judged.
-    programs: Option<&'a PythonEnvironment>,
     samples: u32,
 }
 
@@ -161,22 +149,19 @@ fn collect(
         let counted = if answered < all { all } else { 0 };
         progress.phase(phase, answered, counted);
     };
-    let by_settings = Rules::new(config.reward.clone());
+    let is_probe = request.dry_run;
+    let run = if request.no_judge { RunPrograms::No } else { RunPrograms::probing(is_probe) };
     let report = teach(&Teaching {
         tasks: &request.tasks,
         output: &request.out,
         teacher: asking.teacher,
         settings: &settings(request, config),
-        language: config.prompt.language,
-        seed: Seed::new(config.seed),
+        config,
         samples: asking.samples,
         samples_per_request: config.teacher.samples_per_request,
         in_flight: config.teacher.max_concurrent_requests as usize,
         max_tasks: request.max_tasks,
-        rules: asking.programs.map_or(&by_settings, |programs| &programs.rules),
-        judge: asking
-            .programs
-            .map(|programs| Runtime { judge: programs.judge.as_ref(), limits: programs.limits }),
+        environments: EnvironmentSource::Build(&|tasks| environment::scoring(config, tasks, run)),
         judges: judge::callers(config),
         bad_lines: if request.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: earlier(request),
@@ -189,6 +174,10 @@ fn collect(
         on_sample: &|| progress.add_one(),
     });
     progress.finish();
+    let report = report.map_err(|err| match err {
+        TeachError::Environment(err) => environment::failure_or(err, WITHOUT_JUDGE),
+        err => err.into(),
+    });
     Ok(Collected { report: report?, took: progress.spent() })
 }
 

@@ -14,7 +14,7 @@ impl Teacher for Remote {
         let request = Request {
             n: (question.samples > 1).then_some(question.samples),
             seed: Some(question.seed),
-            ..self.0.request(question.prompt.messages().to_vec())
+            ..self.0.request(question.messages.to_vec())
         };
         self.0.complete(&request).map(|response| self.answer(response)).map_err(|err| refusal(&err))
     }

@@ -139,15 +139,6 @@ pub fn replay<T: DeserializeOwned, E: From<BatchError>>(
     }
 }
 
-/// Like [`Ledger::open_bare`], for callers that keep the journal themselves.
-pub fn open_beside(
-    output: &Path,
-    earlier: Earlier,
-    differences: impl FnOnce(&str) -> Option<Vec<String>>,
-) -> Result<(Journal, Option<Reader>), BatchError> {
-    Ledger::open_bare(output, earlier, differences).map(|(ledger, records)| (ledger.0, records))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;

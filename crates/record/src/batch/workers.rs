@@ -12,7 +12,7 @@ use crate::error::BatchError;
 /// Calls `work` with every item that `feed` offers, on `workers` threads with a big stack.
 ///
 /// The first error stops everyone and is returned: items in hand are finished, those in the queue
-/// are left. A panic stops everyone too, and goes on in the caller.
+/// are left. A panic stops all workers too, and is resumed in the caller.
 pub fn run<T: Send, E: From<BatchError> + Send>(
     workers: usize,
     feed: impl FnOnce(&Queue<T>) -> Result<(), E>,
@@ -68,10 +68,9 @@ mod tests {
 
     use super::*;
 
-    fn offer_all(queue: &Queue<u32>) -> Result<(), BatchError> {
-        // More than the queue holds: whoever stops must free this thread.
+    /// More than the queue holds: whoever stops must free this thread.
+    fn offer_many(queue: &Queue<u32>) {
         let _ = (0..100_000).all(|item| queue.offer(1, item));
-        Ok(())
     }
 
     #[test]
@@ -92,7 +91,11 @@ mod tests {
     #[test]
     fn the_first_error_stops_the_others_and_the_feeder() {
         let done = AtomicU32::new(0);
-        let err = run(2, offer_all, |item, _| {
+        let feed = |queue: &Queue<u32>| {
+            offer_many(queue);
+            Ok(())
+        };
+        let err = run(2, feed, |item, _| {
             done.fetch_add(1, Ordering::Relaxed);
             if item == 7 { Err(BatchError::Lost { item: "item 7".to_owned() }) } else { Ok(()) }
         })
@@ -113,7 +116,11 @@ mod tests {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let caught = std::panic::catch_unwind(|| {
-            run(2, offer_all, |item, _| {
+            let feed = |queue: &Queue<u32>| {
+                offer_many(queue);
+                Ok::<_, BatchError>(())
+            };
+            run(2, feed, |item, _| {
                 assert_ne!(item, 7);
                 Ok(())
             })

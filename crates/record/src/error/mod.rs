@@ -13,7 +13,7 @@ mod read;
 mod run;
 mod view;
 
-pub use batch::{BatchError, BatchError as LedgerError};
+pub use batch::BatchError;
 pub use file::{CursorError, FileError};
 pub use journal::{JournalError, PayloadError};
 pub use read::{LineFault, ReadError};

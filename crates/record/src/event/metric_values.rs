@@ -40,9 +40,9 @@ impl Serialize for Metric {
 
 impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Number;
+        struct MetricNumber;
 
-        impl Visitor<'_> for Number {
+        impl Visitor<'_> for MetricNumber {
             type Value = Metric;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,6 +73,6 @@ impl<'de> Deserialize<'de> for Metric {
             }
         }
 
-        deserializer.deserialize_any(Number)
+        deserializer.deserialize_any(MetricNumber)
     }
 }

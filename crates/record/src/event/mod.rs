@@ -155,7 +155,7 @@ pub fn read_events(
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenEvent<'a> {
     v: u64,
     time_ms: u64,
     #[serde(flatten)]
@@ -182,7 +182,7 @@ struct EventHead {
 impl Serialize for TimedEvent {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { time_ms, event } = self;
-        Written { v: EVENT_VERSION, time_ms: *time_ms, event }.serialize(serializer)
+        WrittenEvent { v: EVENT_VERSION, time_ms: *time_ms, event }.serialize(serializer)
     }
 }
 

@@ -33,7 +33,6 @@ pub use self::read::{Reader, Record, read, read_from};
 pub use self::recover::Recovery;
 use self::syncer::{PACE, Syncer};
 use crate::atomic::sync_parent;
-pub use crate::batch::{Earlier, open_beside};
 use crate::error::{FileError, JournalError, ReadError};
 use crate::plain_file::open_with;
 

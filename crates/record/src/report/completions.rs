@@ -13,7 +13,7 @@ use super::limits::MAX_TEXT_BYTES;
 use super::page::Page;
 use super::shown::{SamplingFields, Shown};
 use super::survey::{Survey, reward, round};
-use super::tasks::{Chunks, Known};
+use super::tasks::{Known, TaskChunks};
 use super::{Progress, rollouts};
 use crate::error::ViewError;
 use crate::run_dir::RunView;
@@ -23,7 +23,7 @@ const TOLD_EVERY: u64 = 512;
 
 /// One entry for each completion, by columns.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Index {
+pub(super) struct CompletionIndex {
     verdicts: Vec<&'static str>,
     /// Names, which `task` counts.
     tasks: Vec<String>,
@@ -47,16 +47,16 @@ pub(super) struct Index {
 
 /// The completions that a page has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct WrittenCompletion {
     pub(super) completions: u64,
     /// Text of them.
     pub(super) text_bytes: u64,
 }
 
 struct Writing<'a> {
-    index: Index,
+    index: CompletionIndex,
     known: &'a Known,
-    chunks: Chunks,
+    chunks: TaskChunks,
     text_bytes: u64,
 }
 
@@ -74,14 +74,14 @@ pub(super) fn write(
     of: Surveyed<'_>,
     page: &mut Page<'_>,
     progress: Progress<'_>,
-) -> Result<Written, ViewError> {
+) -> Result<WrittenCompletion, ViewError> {
     let Surveyed { survey, known } = of;
     let stride = survey.text_stride();
     let steps: HashMap<u64, usize> =
         survey.steps.keys().enumerate().map(|(at, &step)| (step, at)).collect();
     let all = survey.completions;
-    let index = Index { stride, all, ..Index::new() };
-    let chunks = Chunks::new("completions");
+    let index = CompletionIndex { stride, all, ..CompletionIndex::new() };
+    let chunks = TaskChunks::new("completions");
     let mut writing = Writing { index, known, chunks, text_bytes: 0 };
     // Completions recorded after the survey are not in its figures, and wait for the next page.
     let rollouts = rollouts::read(view)?.take(usize::try_from(all).unwrap_or(usize::MAX));
@@ -111,15 +111,18 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn finish(self, page: &mut Page<'_>) -> Result<Written, ViewError> {
+    fn finish(self, page: &mut Page<'_>) -> Result<WrittenCompletion, ViewError> {
         self.chunks.finish(page)?;
         let text = serde_json::to_vec(&self.index).map_err(std::io::Error::from)?;
         page.chunk("index", &text)?;
-        Ok(Written { completions: self.index.step.len() as u64, text_bytes: self.text_bytes })
+        Ok(WrittenCompletion {
+            completions: self.index.step.len() as u64,
+            text_bytes: self.text_bytes,
+        })
     }
 }
 
-impl Index {
+impl CompletionIndex {
     /// An index of nothing.
     pub(super) fn new() -> Self {
         Self { verdicts: rollouts::verdicts().collect(), ..Self::default() }

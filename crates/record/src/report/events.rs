@@ -25,7 +25,7 @@ pub(super) struct Feed {
 }
 
 #[derive(Serialize)]
-struct Run<'a> {
+struct RunEvents<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'a str,
@@ -39,7 +39,7 @@ impl Feed {
         let (config, _) = limits::cut(&config, MAX_CONFIG_BYTES);
         let name = view.dir().file_name().unwrap_or_default().to_string_lossy();
         let mut feed = Self { text: Vec::new() };
-        feed.record(&Run { kind: "run", name: &name, config });
+        feed.record(&RunEvents { kind: "run", name: &name, config });
         Ok(feed)
     }
 

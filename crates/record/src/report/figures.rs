@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// The fields of the file that a page shows. Other fields are ignored.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Figures {
+pub(super) struct QuickstartFigures {
     #[serde(rename = "type", default = "kind", skip_deserializing)]
     kind: &'static str,
     #[serde(skip_serializing)]
@@ -60,7 +60,7 @@ fn kind() -> &'static str {
 }
 
 /// The figures of a run, if it has any, with a crc by which a change is seen.
-pub(super) fn read(view: &RunView) -> Result<Option<(Figures, u32)>, ViewError> {
+pub(super) fn read(view: &RunView) -> Result<Option<(QuickstartFigures, u32)>, ViewError> {
     let path = path(view);
     let text = match read_plain(&path, MAX_BYTES) {
         Ok(text) => text,
@@ -68,7 +68,8 @@ pub(super) fn read(view: &RunView) -> Result<Option<(Figures, u32)>, ViewError> 
         Err(err) => return Err(FileError::at("read", &path)(err).into()),
     };
     let wrong = |problem| ViewError::Figures { path: path.clone(), problem };
-    let figures: Figures = serde_json::from_slice(&text).map_err(|err| wrong(err.to_string()))?;
+    let figures: QuickstartFigures =
+        serde_json::from_slice(&text).map_err(|err| wrong(err.to_string()))?;
     if figures.v != VERSION {
         return Err(wrong(format!("it has version {}, this whet reads {VERSION}", figures.v)));
     }

@@ -46,7 +46,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use self::chunk::policy_hash;
-use self::completions::{Surveyed, Written};
+use self::completions::{Surveyed, WrittenCompletion};
 use self::live::Cursor;
 use self::page::{Page, PageForm};
 use self::survey::Survey;
@@ -165,7 +165,7 @@ impl Drawn {
         wanted: PageTasks<'_>,
         page: &mut Page<'_>,
         progress: Progress<'_>,
-    ) -> Result<(Written, Known), ViewError> {
+    ) -> Result<(WrittenCompletion, Known), ViewError> {
         page.chunk("feed", &self.feed)?;
         page.scripts()?;
         let known = tasks::write(view, wanted, &self.survey, page)?;

@@ -41,12 +41,12 @@ pub(super) struct Survey {
     /// Minimal spread of rewards in a live group without tests.
     floor: f64,
     /// The position reached.
-    pub(super) reach: Reach,
+    pub(super) reach: SurveyReach,
 }
 
 /// A position in the rollout journals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Reach {
+pub(super) struct SurveyReach {
     /// Of which journals.
     pub(super) journals: Journals,
     /// Position before the last step, in the last journal: reading resumes there and counts that

@@ -27,7 +27,7 @@ pub(super) type Known = HashMap<TaskId, (usize, usize)>;
 type Tasks = Records<Task, BufReader<File>>;
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ShownTask<'a> {
     statement: &'a str,
     /// None where they are too large to show.
     tests: Option<TestTexts>,
@@ -51,7 +51,7 @@ pub(super) fn write(
 ) -> Result<Known, ViewError> {
     let mut known = Known::new();
     let Some(tasks) = open(view, wanted.given)? else { return Ok(known) };
-    let mut chunks = Chunks::new("tasks");
+    let mut chunks = TaskChunks::new("tasks");
     let mut room_bytes = wanted.unanswered_bytes;
     for read in tasks {
         let Numbered { record: task, .. } = read?;
@@ -90,13 +90,13 @@ pub(super) fn own_path(view: &RunView) -> PathBuf {
     if prepared.exists() || !copied.exists() { prepared } else { copied }
 }
 
-fn shown(task: &Task) -> Shown<'_> {
+fn shown(task: &Task) -> ShownTask<'_> {
     let (statement, _) = limits::cut(&task.statement, MAX_COMPLETION_BYTES);
-    Shown { statement, tests: test_text::read(&task.tests) }
+    ShownTask { statement, tests: test_text::read(&task.tests) }
 }
 
 /// A list that is written in pieces: `NAME-0`, `NAME-1`, …, each a JSON array.
-pub(super) struct Chunks {
+pub(super) struct TaskChunks {
     name: &'static str,
     written: usize,
     items: usize,
@@ -105,7 +105,7 @@ pub(super) struct Chunks {
     all_bytes: usize,
 }
 
-impl Chunks {
+impl TaskChunks {
     pub(super) fn new(name: &'static str) -> Self {
         Self { name, written: 0, items: 0, text: Vec::new(), all_bytes: 0 }
     }

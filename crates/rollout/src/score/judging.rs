@@ -10,7 +10,7 @@ use whetstone_record::batch::{BatchError, Line, run};
 use super::candidate::{self, Bad, Content};
 use super::results::Results;
 use super::table::{Entry, State};
-use super::{ScoreError, Scoring};
+use super::{ScoreError, Scoring, input};
 use crate::scorer::{Scorer, earlier_replies};
 use crate::tasks::Tasks;
 
@@ -26,7 +26,7 @@ impl FirstPass<'_> {
     /// Scores every line that the results do not have yet.
     pub(super) fn run(self) -> Result<Results, ScoreError> {
         let files = [self.scoring.rollouts.to_owned()];
-        let mut lines = self.scoring.input(&files).lines();
+        let mut lines = input(&files).lines();
         run(
             self.scoring.workers,
             |queue| {

@@ -101,7 +101,7 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     check_outputs([scoring.rollouts, scoring.tasks], [scoring.output])?;
     let tasks = read_tasks(scoring.tasks)?;
     let files = [scoring.rollouts.to_owned()];
-    let input = scoring.input(&files);
+    let input = input(&files);
     let digest = input.digest()?;
     if scoring.bad_lines == BadLines::Refuse {
         refuse_bad_lines(scoring, &input, &tasks)?;
@@ -155,10 +155,9 @@ fn finish(report: &mut Report, scoring: &Scoring<'_>, start: Instant) {
     report.lines_per_second = fresh as f64 / report.wall_seconds.max(1e-9);
 }
 
-impl Scoring<'_> {
-    fn input<'f>(&self, files: &'f [PathBuf]) -> Input<'f> {
-        Input { noun: "rollouts", files }
-    }
+/// The rollouts.
+fn input(files: &[PathBuf]) -> Input<'_> {
+    Input { noun: "rollouts", files }
 }
 
 fn read_tasks(path: &Path) -> Result<Tasks, ScoreError> {

@@ -1,53 +1,52 @@
 //! The threads of a run: some ask and wait, some read and judge.
 //!
 //! ```text
-//! plan ─► ask ─► journal ─► code ─► queue ─► syntax ─► judge ─► journal
-//!         as many as may be in flight        a few for each core
+//! plan ─► ask ─► journal ─► queue ─► score ─► journal
+//!         as many as may be in flight  a few for each core
 //! ```
 //!
-//! The queue is short: when programs come faster than they are judged, nobody asks for more. Only
-//! programs wait in it; answers are in the journal.
+//! The queue is bounded: when answers come faster than they are judged, nobody asks for more.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Scope};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
+use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
-use whetstone_core::program::Program;
-use whetstone_core::task::Task;
+use whetstone_core::seed::Seed;
 use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
-use whetstone_env::python::find_program;
-use whetstone_env::stack::{self, BigStack};
-use whetstone_record::batch::catch_panic;
-use whetstone_record::error::{JournalError, LedgerError};
+use whetstone_env::stack::BigStack;
+use whetstone_record::batch::{BatchError, Queue, run};
+use whetstone_record::error::JournalError;
+use whetstone_sandbox::job::Unjudged;
 
-use super::ledger::Ledger;
+use super::asked::Asked;
 use super::plan::{Ask, Plan, seed};
-use super::records::{Answered, Entry, entries};
+use super::records::{Answered, Entry, Judged};
 use super::report::Report;
+use super::stored::Stored;
 use super::table::SampleId;
 use super::teacher::{Answer, Failure, Question, Refusal};
-use super::{Asked, TeachError, Teaching};
+use super::{TeachError, Teaching};
+use crate::scorer::Scorer;
 
 /// Enough to talk to a server; a thousand of these are still small.
 const ASKER_STACK_BYTES: usize = 1 << 20;
-/// Programs that wait for each thread that judges.
-const QUEUED_PER_JUDGE: usize = 4;
 
 /// State that all threads share.
 pub(super) struct TraceCollector<'a> {
-    pub(super) teaching: &'a Teaching<'a>,
-    pub(super) asked: &'a Asked<'a>,
+    teaching: &'a Teaching<'a>,
+    asked: &'a Asked<'a>,
+    scorer: &'a Scorer<'a>,
     state: Mutex<State>,
 }
 
 /// State behind the lock.
-pub(super) struct State {
-    pub(super) ledger: Ledger,
-    pub(super) report: Report,
+struct State {
+    stored: Stored,
+    report: Report,
     plan: Plan,
     end: Option<End>,
 }
@@ -57,19 +56,19 @@ pub(super) struct State {
 pub(super) enum End {
     /// The teacher says so.
     Stopped { message: String, hint: String },
-    /// Answers cannot be kept any more.
+    /// Answers cannot be kept any more, or not be judged.
     Trouble(TeachError),
 }
 
-/// A program to judge, or the lack of one.
-pub(super) struct Candidate {
-    pub(super) place: SampleId,
-    pub(super) program: Result<Option<Program>, Infrastructure>,
+/// A sample to judge.
+struct Sample {
+    place: SampleId,
+    completion: Completion,
 }
 
 /// The result when all threads are done.
 pub(super) struct Left {
-    pub(super) ledger: Ledger,
+    pub(super) stored: Stored,
     pub(super) report: Report,
     pub(super) end: Option<End>,
     /// Seconds during which questions were asked.
@@ -78,60 +77,84 @@ pub(super) struct Left {
 
 impl<'a> TraceCollector<'a> {
     pub(super) fn new(
-        teaching: &'a Teaching<'a>,
         asked: &'a Asked<'a>,
-        ledger: Ledger,
+        scorer: &'a Scorer<'a>,
+        stored: Stored,
         report: Report,
     ) -> Self {
+        let teaching = asked.teaching;
         let plan = Plan::new(asked.extent);
-        let state = Mutex::new(State { ledger, report, plan, end: None });
-        Self { teaching, asked, state }
+        let state = Mutex::new(State { stored, report, plan, end: None });
+        Self { teaching, asked, scorer, state }
     }
 
     /// Asks and judges until nothing is left to do, or an end is made of it.
-    pub(super) fn work(self) -> Result<Left, TeachError> {
-        let begun = Instant::now();
-        let asking_seconds = thread::scope(|scope| self.start(scope, begun))?;
-        let State { ledger, report, end, .. } =
+    pub(super) fn work(self) -> Left {
+        let mut asking_seconds = 0.0;
+        let feed = |queue: &Queue<Sample>| {
+            let begun = Instant::now();
+            let fed = self.feed(queue);
+            asking_seconds = begun.elapsed().as_secs_f64();
+            fed
+        };
+        let ran = run(self.teaching.judges, feed, |sample, stack| {
+            self.judge(&sample, stack).map_err(|err| self.give_up(err))
+        });
+        let State { stored, report, end, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Left { ledger, report, end, asking_seconds })
+        let end = ran.err().map(End::Trouble).or(end);
+        Left { stored, report, end, asking_seconds }
     }
 
-    fn start<'s>(&'s self, scope: &'s Scope<'s, '_>, begun: Instant) -> Result<f64, TeachError> {
-        let judges = self.teaching.judges.max(1);
-        let (queue, candidates) = sync_channel(judges * QUEUED_PER_JUDGE);
-        // Owned by the judges alone: if they are all gone, whoever offers a program learns it.
-        let candidates = Arc::new(Mutex::new(candidates));
-        for _ in 0..judges {
-            let candidates = Arc::clone(&candidates);
-            let started = stack::spawn(scope, move |stack| self.judge_all(&candidates, stack));
-            started.map_err(|err| self.give_up(TeachError::Threads(err)))?;
-        }
-        drop(candidates);
-        let open = self.asked.extent.open(&self.state().ledger.table);
+    /// Asks on many threads; what comes is offered to the judges, with what is stored without a verdict.
+    fn feed(&self, queue: &Queue<Sample>) -> Result<(), TeachError> {
+        let state = self.state();
+        let open = self.asked.extent.open(&state.stored.table);
+        // Read now: what is added to the journal from here on is offered by whoever adds it.
+        let stored = state.stored.table.stored();
+        let unjudged: Vec<_> = stored.filter(|(_, slot)| slot.verdict.is_none()).collect();
+        drop(state);
         let askers = usize::try_from(open).unwrap_or(usize::MAX).min(self.teaching.in_flight);
-        let mut asking = Vec::new();
-        // Read now: what is added to the journal from here on is judged by whoever adds it.
-        let records = self.state().ledger.records();
-        for _ in 0..askers {
-            let queue = queue.clone();
-            let asker = thread::Builder::new().stack_size(ASKER_STACK_BYTES);
-            let started = asker.spawn_scoped(scope, move || self.ask_all(&queue));
-            asking.push(started.map_err(|err| self.give_up(TeachError::Threads(err)))?);
+        thread::scope(|scope| {
+            for _ in 0..askers {
+                let asker = thread::Builder::new().stack_size(ASKER_STACK_BYTES);
+                if let Err(err) = asker.spawn_scoped(scope, || self.ask_all(queue)) {
+                    return Err(self.give_up(TeachError::Threads(err)));
+                }
+            }
+            for (place, slot) in unjudged {
+                let completion = self.stored_completion(place, slot.offset);
+                let completion = completion.map_err(|err| self.give_up(err.into()))?;
+                if !offer(queue, Sample { place, completion }) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The completion of a sample that is in the journal.
+    fn stored_completion(&self, place: SampleId, offset: u64) -> Result<Completion, BatchError> {
+        let lost = || {
+            let task = &self.asked.tasks.get(place.task).id;
+            BatchError::Lost { item: format!("sample {} of task `{task}`", place.sample) }
+        };
+        match self.state().stored.ledger.read(offset)? {
+            Entry::Answer(Answered { samples, completions, .. }) => {
+                let mut all = samples.into_iter().zip(completions);
+                let found = all.find(|(sample, _)| *sample == place.sample);
+                found.map(|(_, completion)| completion).ok_or_else(lost)
+            }
+            Entry::Trace(object) => {
+                let text = Trace::from_object(object).map_err(|_| lost())?.text;
+                Ok(Completion { text, reasoning: None, finish: Finish::Stop, tokens: None })
+            }
+            Entry::Teaching(_) | Entry::Imported { .. } | Entry::Verdict(_) => Err(lost()),
         }
-        if let Err(err) = self.judge_stored(records, &queue) {
-            return Err(self.give_up(err));
-        }
-        drop(queue);
-        for asker in asking {
-            // A panic of a thread is raised again at the end of the scope.
-            drop(asker.join());
-        }
-        Ok(begun.elapsed().as_secs_f64())
     }
 
     /// Asks until there is nothing left to ask.
-    fn ask_all(&self, queue: &SyncSender<Candidate>) {
+    fn ask_all(&self, queue: &Queue<Sample>) {
         while let Some(mut ask) = self.next_ask() {
             while !ask.samples.is_empty() && self.ask(&mut ask, queue) {}
         }
@@ -139,21 +162,21 @@ impl<'a> TraceCollector<'a> {
 
     fn next_ask(&self) -> Option<Ask> {
         let mut state = self.state();
-        let State { ledger, plan, end, .. } = &mut *state;
-        if end.is_some() { None } else { plan.next(&ledger.table) }
+        let State { stored, plan, end, .. } = &mut *state;
+        if end.is_some() { None } else { plan.next(&stored.table) }
     }
 
     /// Asks one question, and keeps what comes. `ask` has what is still open then; `false` if
     /// that is not to be asked for now.
-    fn ask(&self, ask: &mut Ask, queue: &SyncSender<Candidate>) -> bool {
+    fn ask(&self, ask: &mut Ask, queue: &Queue<Sample>) -> bool {
         let task = self.asked.tasks.get(ask.task);
-        let prompt = self.asked.prompt(ask.task);
+        let messages = self.asked.messages(ask.task);
         let trace = task.rest.get("trace").and_then(|raw| serde_json::from_str(raw).ok());
         let trace: Option<String> = trace;
-        let seed = seed(self.teaching.seed, &task.id, ask.samples[0]);
+        let seed = seed(Seed::new(self.teaching.config.seed), &task.id, ask.samples[0]);
         let samples = u32::try_from(ask.samples.len()).unwrap_or(u32::MAX);
         let question = Question {
-            prompt: &prompt,
+            messages: &messages,
             language: task.language,
             trace: trace.as_deref(),
             reference: task.reference.as_deref(),
@@ -186,26 +209,20 @@ impl<'a> TraceCollector<'a> {
     }
 
     /// Keeps an answer and passes its programs on.
-    fn keep(
-        &self,
-        ask: &mut Ask,
-        seed: u32,
-        mut answer: Answer,
-        queue: &SyncSender<Candidate>,
-    ) -> bool {
+    fn keep(&self, ask: &mut Ask, seed: u32, mut answer: Answer, queue: &Queue<Sample>) -> bool {
         let task = &self.asked.tasks.get(ask.task).id;
         answer.completions.truncate(ask.samples.len());
         let open = ask.samples.split_off(answer.completions.len());
         let samples = std::mem::replace(&mut ask.samples, open);
-        let prompt = self.asked.digests[ask.task as usize].clone();
+        let prompt = self.asked.digest(ask.task).to_owned();
         let Answer { model, completions, usage } = answer;
         let task = task.clone();
         let answered = Answered { task, prompt, samples, seed, model, usage, completions };
         let failed = Ask { task: ask.task, samples: answered.samples.clone() };
-        let kept = self.state().ledger.answered(ask.task, answered);
+        let kept = self.state().stored.answered(ask.task, &answered);
         match kept {
-            Ok(entry) => self.offer(ask.task, &entry, queue),
-            Err(LedgerError::Journal(JournalError::Payload { source, .. })) => {
+            Ok(()) => self.offer_all(ask.task, answered, queue),
+            Err(BatchError::Journal(JournalError::Payload { source, .. })) => {
                 let reason = "an answer that cannot be kept".to_owned();
                 self.failed(&failed, &Failure { reason, detail: source.to_string() });
                 true
@@ -217,75 +234,40 @@ impl<'a> TraceCollector<'a> {
         }
     }
 
-    /// Offers the programs of an answer to the judges.
-    fn offer(&self, task: u32, entry: &Entry, queue: &SyncSender<Candidate>) -> bool {
-        let Entry::Answer(answered) = entry else { return true };
+    /// Offers the completions of an answer to the judges.
+    fn offer_all(&self, task: u32, answered: Answered, queue: &Queue<Sample>) -> bool {
         (self.teaching.on_answer)(answered.completions.len());
-        for (&sample, completion) in answered.samples.iter().zip(&answered.completions) {
-            let program = program(self.asked.tasks.get(task), Reply::of(completion));
-            let candidate = Candidate { place: SampleId { task, sample }, program };
-            if queue.send(candidate).is_err() {
-                return false;
-            }
+        let all = answered.samples.into_iter().zip(answered.completions);
+        let mut samples = all.map(|(sample, completion)| {
+            let place = SampleId { task, sample };
+            Sample { place, completion }
+        });
+        let taken = samples.all(|sample| offer(queue, sample));
+        if !taken {
+            // The judges are gone, which is said where they went: nothing more is to be paid for.
+            self.stop_asking();
         }
-        true
+        taken
     }
 
-    /// Offers every program that is stored without a verdict, as of the first `records`.
-    fn judge_stored(&self, records: u64, queue: &SyncSender<Candidate>) -> Result<(), TeachError> {
-        let state = self.state();
-        let path = state.ledger.path().to_owned();
-        let nothing = state.ledger.table.stored().all(|(_, slot)| slot.verdict.is_some());
+    /// Scores a sample and keeps what was seen of it.
+    fn judge(&self, sample: &Sample, stack: &BigStack) -> Result<(), TeachError> {
+        let Sample { place, completion } = sample;
+        let scored = self.scorer.score(place.task, &[Reply::of(completion)], stack);
+        let task = &self.asked.tasks.get(place.task).id;
+        let mut state = self.state();
+        match scored {
+            Err(Unjudged::Machine(Infrastructure(error))) => state.report.count_error(&error),
+            // No later run can judge it either.
+            Err(Unjudged::BrokenTests(problem)) => state.report.count_broken_tests(task, problem),
+            Ok(scored) => match Judged::of(task.clone(), place.sample, scored.outcome.evidence) {
+                Some(judged) => state.stored.judged(*place, judged)?,
+                None => state.report.not_run += 1,
+            },
+        }
         drop(state);
-        if nothing {
-            return Ok(());
-        }
-        for read in entries(&path)? {
-            let (seq, entry) = read?;
-            match entry {
-                Entry::Answer(answered) => {
-                    for (&sample, completion) in answered.samples.iter().zip(&answered.completions)
-                    {
-                        let reply = Reply::of(completion);
-                        let Some(task) = self.asked.tasks.find(&answered.task) else { continue };
-                        self.judge_later(SampleId { task, sample }, reply, queue);
-                    }
-                }
-                Entry::Trace(object) => {
-                    if let Ok(trace) = Trace::from_object(object)
-                        && let Some(task) = self.asked.tasks.find(&trace.task_id)
-                    {
-                        let place = SampleId { task, sample: trace.sample };
-                        self.judge_later(place, Reply::text(&trace.text), queue);
-                    }
-                }
-                Entry::Teaching(_) | Entry::Imported { .. } | Entry::Verdict(_) => {}
-            }
-            if seq + 1 >= records {
-                break;
-            }
-        }
+        self.finished(1);
         Ok(())
-    }
-
-    fn judge_later(&self, place: SampleId, reply: Reply<'_>, queue: &SyncSender<Candidate>) {
-        if self.state().ledger.table.get(place).verdict.is_some() {
-            return;
-        }
-        let program = program(self.asked.tasks.get(place.task), reply);
-        // Nobody takes it: the judges are gone, which is said where they went.
-        drop(queue.send(Candidate { place, program }));
-    }
-
-    /// Reads and judges programs until no more come.
-    fn judge_all(&self, candidates: &Mutex<Receiver<Candidate>>, stack: &BigStack) {
-        loop {
-            let next = candidates.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(candidate) = next else { return };
-            if let Err(err) = self.judge(candidate, stack) {
-                self.end(End::Trouble(err.into()));
-            }
-        }
     }
 
     fn failed(&self, ask: &Ask, failure: &Failure) {
@@ -294,13 +276,13 @@ impl<'a> TraceCollector<'a> {
         self.finished(ask.samples.len());
     }
 
-    pub(super) fn finished(&self, samples: usize) {
+    fn finished(&self, samples: usize) {
         for _ in 0..samples {
             (self.teaching.on_sample)();
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -312,11 +294,15 @@ impl<'a> TraceCollector<'a> {
 
     /// Lets nobody ask on while the threads that were started come to their end.
     fn give_up(&self, err: TeachError) -> TeachError {
-        self.end(End::Stopped { message: String::new(), hint: String::new() });
+        self.stop_asking();
         err
+    }
+
+    fn stop_asking(&self) {
+        self.end(End::Stopped { message: String::new(), hint: String::new() });
     }
 }
 
-fn program(task: &Task, reply: Reply<'_>) -> Result<Option<Program>, Infrastructure> {
-    catch_panic("reading the reply", || find_program(task, reply))
+fn offer(queue: &Queue<Sample>, sample: Sample) -> bool {
+    queue.offer(sample.completion.text.len(), sample)
 }

@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use whetstone_core::jsonl::LineError;
-use whetstone_record::error::{FileError, LedgerError};
+use whetstone_core::task::TaskId;
+use whetstone_env::environment::BuildError;
+use whetstone_record::error::{BatchError, FileError};
 
 use crate::score::BadLine;
 
@@ -36,11 +38,20 @@ pub enum TeachError {
         first: Vec<BadLine>,
     },
 
-    /// The output would take the place of the tasks.
-    #[error("the output `{}` is the file of tasks", path.display())]
-    OutputIsInput {
-        /// The file.
-        path: PathBuf,
+    /// A task's environment cannot be built.
+    #[error(transparent)]
+    Environment(BuildError),
+
+    /// An episode of a task has more than one turn.
+    #[error(
+        "episodes of task `{task}` have up to {turns} turns: a teacher is asked for one reply, and is \
+         not led through more turns yet"
+    )]
+    ManyTurns {
+        /// The first such task.
+        task: TaskId,
+        /// Its turns.
+        turns: usize,
     },
 
     /// The output would stand nowhere.
@@ -72,9 +83,9 @@ pub enum TeachError {
         reason: String,
     },
 
-    /// The journal cannot be opened, resumed, written or removed.
+    /// The journal, the threads that judge or the output are at fault.
     #[error(transparent)]
-    Journal(#[from] LedgerError),
+    Batch(#[from] BatchError),
 
     /// The teacher cannot be asked any more.
     #[error("{message}")]
@@ -89,22 +100,15 @@ pub enum TeachError {
         journal: PathBuf,
     },
 
-    /// The journal lacks an answer that was put there.
-    #[error("sample {sample} of task `{task}` is not in the journal")]
-    Lost {
-        /// The task.
-        task: String,
-        /// The sample.
-        sample: u32,
-    },
-
-    /// The output cannot be written.
-    #[error(transparent)]
-    Write(#[from] FileError),
-
     /// No thread could be started.
-    #[error("cannot start the threads that ask and judge")]
+    #[error("cannot start the threads that ask")]
     Threads(#[source] io::Error),
+}
+
+impl From<FileError> for TeachError {
+    fn from(err: FileError) -> Self {
+        Self::Batch(err.into())
+    }
 }
 
 impl TeachError {
@@ -117,7 +121,9 @@ impl TeachError {
             Self::BadTasks { .. } => {
                 Some("mend these lines, or leave `--strict` out: then they are passed over")
             }
-            Self::OutputIsInput { .. } => Some("give `--out` another name"),
+            Self::ManyTurns { .. } => Some(
+                "leave such tasks out, or set `env.max_turns=1`: then the first reply is judged as it is",
+            ),
             Self::NoFolder { .. } => Some("make the folder, or give `--out` another name"),
             Self::OutputExists { .. } => Some(
                 "`--only-missing` keeps its traces and asks for what it lacks; `--fresh` replaces \
@@ -127,14 +133,12 @@ impl TeachError {
                 "give `--out` another name, or the tasks and the prompt that these traces were \
                  made with; `--fresh` throws the traces away",
             ),
-            Self::Journal(err) => err.hint(),
+            Self::Batch(err) => err.hint(),
             Self::Stopped { hint, .. } => Some(hint),
-            Self::Write(err) => err.hint(),
             Self::Threads(_) => Some(
-                "lower `teacher.max_concurrent_requests` or `sandbox.workers`, or raise `ulimit -u` \
-                 and `ulimit -v`",
+                "lower `teacher.max_concurrent_requests`, or raise `ulimit -u` and `ulimit -v`",
             ),
-            Self::Tasks(_) | Self::Lost { .. } => None,
+            Self::Tasks(_) | Self::Environment(_) => None,
         }
     }
 
@@ -144,12 +148,13 @@ impl TeachError {
             Self::Tasks(_)
             | Self::NoTasks { .. }
             | Self::BadTasks { .. }
-            | Self::OutputIsInput { .. }
+            | Self::Environment(_)
+            | Self::ManyTurns { .. }
             | Self::NoFolder { .. }
             | Self::OutputExists { .. }
             | Self::Traces(_)
             | Self::Foreign { .. } => true,
-            Self::Journal(err) => err.is_usage(),
+            Self::Batch(err) => err.is_usage(),
             _ => false,
         }
     }

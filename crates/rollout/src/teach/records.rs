@@ -11,17 +11,14 @@
 //! An answer is written in one piece before anything is made of it: what was paid for is kept,
 //! whatever comes after. A verdict that is missing behind it is found again without asking.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 use whetstone_core::completion::Completion;
 use whetstone_core::judgement::Judgement;
+use whetstone_core::outcome::{Evidence, Observation};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::{Usage, VerdictName};
 use whetstone_core::wire::Object;
-use whetstone_record::error::LedgerError;
-use whetstone_record::journal;
 
 /// Version of the journal's records.
 pub(super) const VERSION: u64 = 1;
@@ -35,6 +32,13 @@ pub(super) enum Entry {
     Imported { traces: u64 },
     Answer(Answered),
     Verdict(Judged),
+}
+
+/// A record that is written and used on.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NewEntry<'a> {
+    Answer(&'a Answered),
 }
 
 /// What was asked for: the first record.
@@ -62,12 +66,15 @@ pub(super) struct Answered {
     pub(super) completions: Vec<Completion>,
 }
 
-/// What the judge saw of one sample.
+/// What the environment saw of one sample: a program's judgement, or an observation.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Judged {
     pub(super) task: TaskId,
     pub(super) sample: u32,
-    pub(super) judgement: Judgement,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    judgement: Option<Judgement>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observation: Option<Observation>,
 }
 
 /// A record with the little that is needed to go on.
@@ -96,6 +103,24 @@ pub(super) struct BriefAnswer {
     pub(super) samples: Vec<u32>,
 }
 
+impl Judged {
+    /// The record of what was seen; none if nothing was run.
+    pub(super) fn of(task: TaskId, sample: u32, evidence: Evidence) -> Option<Self> {
+        let (judgement, observation) = match evidence {
+            Evidence::Program(judgement) => (Some(judgement), None),
+            Evidence::Observed(observation) => (None, Some(observation)),
+            Evidence::NotRun => return None,
+        };
+        Some(Self { task, sample, judgement, observation })
+    }
+
+    /// The verdict in the trace.
+    pub(super) fn verdict(&self) -> Option<VerdictName> {
+        let of_program = self.judgement.as_ref().map(|judgement| judgement.verdict().into());
+        of_program.or_else(|| self.observation.as_ref().map(VerdictName::from))
+    }
+}
+
 impl Header {
     /// The header that `json` is, if it is one that this version reads.
     pub(super) fn of(json: &str) -> Option<Self> {
@@ -104,13 +129,6 @@ impl Header {
             _ => None,
         }
     }
-}
-
-/// The records of the journal at `path`, each with its number.
-pub(super) fn entries(
-    path: &Path,
-) -> Result<impl Iterator<Item = Result<(u64, Entry), LedgerError>>, LedgerError> {
-    Ok(journal::read(path)?.typed().map(|read| Ok(read?)))
 }
 
 /// What tells one prompt from another.
@@ -134,6 +152,25 @@ mod tests {
         assert_eq!(prompt("a", "b"), prompt("a", "b"));
         assert_ne!(prompt("ab", "c"), prompt("a", "bc"));
         assert_ne!(prompt("a", "b"), prompt("a", "c"));
+    }
+
+    #[test]
+    fn verdicts_of_programs_and_of_other_environments_are_told_apart() {
+        for (text, verdict) in [
+            (
+                r#"{"verdict":{"task":"a","sample":2,"judgement":{"verdict":"no_code","tests_passed":0,"tests_total":3,"cpu_ms":0.0}}}"#,
+                "no_code",
+            ),
+            (
+                r#"{"verdict":{"task":"a","sample":2,"observation":{"kind":"guess","solved":true}}}"#,
+                "solved",
+            ),
+        ] {
+            let entry: Entry = serde_json::from_str(text).unwrap();
+            let Entry::Verdict(judged) = &entry else { panic!("{entry:?}") };
+            assert_eq!(judged.verdict().unwrap().as_str(), verdict);
+            assert_eq!(serde_json::to_string(&entry).unwrap(), text);
+        }
     }
 
     #[test]

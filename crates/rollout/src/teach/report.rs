@@ -34,9 +34,9 @@ pub struct Report {
     pub with_code: u64,
     /// With Python that compiles.
     pub valid_python: u64,
-    /// With a program that passes every hidden test.
+    /// With a program that passes every hidden test, or solved in another environment.
     pub passing: u64,
-    /// Without code that could be found.
+    /// Without code that could be found, where a program was asked for.
     pub parse_failures: u64,
     /// Cut off by the limit on tokens.
     pub cut_off: u64,
@@ -96,16 +96,16 @@ impl Report {
         Self { v: 1, ..Self::default() }
     }
 
-    /// Counts a trace of the output.
-    pub(super) fn count(&mut self, trace: &Trace, language: Language) {
+    /// Counts a trace of the output; of a task that asks for a program, with its language.
+    pub(super) fn count(&mut self, trace: &Trace, language: Option<Language>) {
         let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
         let verdict = trace.verdict.map(whetstone_core::trace::VerdictName::as_str);
         self.responses += 1;
         self.with_thinking += u64::from(has(&trace.thinking));
         self.with_code += u64::from(trace.code.is_some());
-        self.parse_failures += u64::from(trace.code.is_none());
+        self.parse_failures += u64::from(trace.code.is_none() && language.is_some());
         let compiles = trace.code.is_some() && verdict != Some("syntax_error");
-        self.valid_python += u64::from(compiles && language == Language::Python);
+        self.valid_python += u64::from(compiles && language == Some(Language::Python));
         self.passing += u64::from(trace.passes());
         self.cut_off += u64::from(trace.rest.get("finish").is_some());
         if let Some(verdict) = verdict {
@@ -170,7 +170,7 @@ mod tests {
             r#""thinking":null,"code":null,"verdict":"no_code""#,
             r#""code":"x","verdict":null"#,
         ] {
-            report.count(&trace(fields), Language::Python);
+            report.count(&trace(fields), Some(Language::Python));
         }
         assert_eq!(
             (report.responses, report.with_thinking, report.with_code, report.valid_python),

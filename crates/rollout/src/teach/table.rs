@@ -9,8 +9,8 @@ pub(super) struct Slot {
     pub(super) stored: bool,
     /// What the judge saw.
     pub(super) verdict: Option<VerdictName>,
-    /// About how long its record is.
-    pub(super) bytes: u32,
+    /// Where its answer is in the journal.
+    pub(super) offset: u64,
 }
 
 /// Which sample of which task.
@@ -36,20 +36,25 @@ impl Table {
         samples.and_then(|slots| slots.get(place.sample as usize)).copied().unwrap_or_default()
     }
 
-    /// Notes that an answer is stored; `false` if one was already.
-    pub(super) fn store(&mut self, place: SampleId, bytes: usize) -> bool {
+    /// Notes where an answer is stored. The first of several stays; `false` if there was one already.
+    pub(super) fn store(&mut self, place: SampleId, offset: u64) -> bool {
         let slot = self.slot(place);
         let new = !slot.stored;
         if new {
-            slot.stored = true;
-            slot.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            (slot.stored, slot.offset) = (true, offset);
         }
         new
     }
 
+    /// Notes that an answer is stored elsewhere.
+    pub(super) fn restore(&mut self, place: SampleId, offset: u64) {
+        self.slot(place).offset = offset;
+    }
+
     /// Notes what the judge saw.
-    pub(super) fn judge(&mut self, place: SampleId, verdict: VerdictName) {
-        self.slot(place).verdict = Some(verdict);
+    pub(super) fn judge(&mut self, place: SampleId, verdict: Option<VerdictName>) {
+        let slot = self.slot(place);
+        slot.verdict = verdict.or(slot.verdict);
     }
 
     /// Every sample that is stored, by task and sample.
@@ -82,7 +87,7 @@ mod tests {
         assert!(table.store(place(0, 3), 20));
         assert!(!table.store(place(0, 3), 30), "it is stored already");
         assert!(table.store(place(2, 0), 40));
-        let stored: Vec<_> = table.stored().map(|(place, slot)| (place, slot.bytes)).collect();
+        let stored: Vec<_> = table.stored().map(|(place, slot)| (place, slot.offset)).collect();
         assert_eq!(stored, [(place(0, 3), 20), (place(2, 0), 40), (place(2, 1), 10)]);
         assert!(!table.get(place(1, 7)).stored);
     }

@@ -2,8 +2,8 @@
 
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::{Form, Response};
+use whetstone_core::message::Message;
 use whetstone_core::program::Language;
-use whetstone_core::prompt::Prompt;
 use whetstone_core::trace::Usage;
 
 /// Anything that answers questions: a server, or the traces and reference solutions of the tasks.
@@ -18,8 +18,8 @@ pub trait Teacher: Send + Sync {
 /// A request to a teacher.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The unified prompt of the task. A teacher sees no more of it.
-    pub prompt: &'a Prompt,
+    /// The conversation that an episode of the task begins with. A teacher sees no more of it.
+    pub messages: &'a [Message],
     /// What the program is to be written in.
     pub language: Language,
     /// The task's own trace, if it has one.

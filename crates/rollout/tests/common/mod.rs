@@ -56,13 +56,10 @@ pub(crate) fn environments(
 ) -> Result<Environments, BuildError> {
     let setup = Setup { config, start_judge: &no_judge };
     let all = Environments::none(config);
-    match programs {
-        Some(programs) => all.with_programs(programs).and_for_tasks(&setup, tasks),
-        None => {
-            let others = tasks.iter().filter(|task| !task.is_program(&config.env.kind));
-            all.and_for_tasks(&setup, others)
-        }
+    if let Some(programs) = programs {
+        return all.with_programs(programs).and_for_tasks(&setup, tasks);
     }
+    all.and_for_tasks(&setup, tasks.iter().filter(|task| !task.is_program(&config.env.kind)))
 }
 
 /// The environment of programs with a stand-in for the judge.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::Fake;
 use crate::school::{Lesson, School, StandIn, answer, failed, stopped, task};
+use whetstone_record::batch::BatchError;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{Embedded, TeachError, Tokens};
 
@@ -156,10 +157,10 @@ fn a_verdict_that_is_missing_is_judged_again_and_not_asked_again() {
 }
 
 /// A judge whose machine breaks at every second program.
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Shaky {
     whole: Fake,
-    calls: AtomicU64,
+    calls: Arc<AtomicU64>,
 }
 
 impl whetstone_sandbox::job::Judging for Shaky {
@@ -195,6 +196,7 @@ fn completions_that_nobody_asked_for_are_left_out() {
 }
 
 /// A judge for which every task's tests are broken.
+#[derive(Clone)]
 struct BadTests;
 
 impl whetstone_sandbox::job::Judging for BadTests {
@@ -220,6 +222,7 @@ fn broken_tests_are_named_and_are_no_reason_to_try_again() {
 }
 
 /// A judge whose machine is broken.
+#[derive(Clone)]
 struct Broken;
 
 impl whetstone_sandbox::job::Judging for Broken {
@@ -297,5 +300,8 @@ fn bad_tasks_and_outputs_are_refused_or_counted() {
     let err = school.teach("no/out.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
     assert!(matches!(err, TeachError::NoFolder { .. }) && err.is_usage(), "{err}");
     let err = school.teach("tasks.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
-    assert!(matches!(err, TeachError::OutputIsInput { .. }) && err.is_usage(), "{err}");
+    assert!(
+        matches!(err, TeachError::Batch(BatchError::SameFile { .. })) && err.is_usage(),
+        "{err}"
+    );
 }

@@ -159,6 +159,6 @@ fn only_the_same_questions_go_on_with_a_journal() {
     assert_eq!(school.read("out.jsonl.journal"), journal);
     fs::write(school.path("out.jsonl.journal"), "notes of mine\n").unwrap();
     let err = school.teach("out.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
-    assert!(matches!(err, TeachError::Journal(_)) && err.is_usage(), "{err}");
+    assert!(matches!(err, TeachError::Batch(_)) && err.is_usage(), "{err}");
     assert_eq!(school.read("out.jsonl.journal"), "notes of mine\n");
 }

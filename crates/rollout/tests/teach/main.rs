@@ -7,4 +7,5 @@ mod common;
 
 mod ask;
 mod complete;
+mod other_environments;
 mod school;

@@ -6,17 +6,19 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 use whetstone_core::completion::{Completion, Finish};
-use whetstone_core::config::{PromptLanguage, RewardConfig};
-use whetstone_core::seed::Seed;
+use whetstone_core::config::Config;
+use whetstone_core::task::Task;
 use whetstone_core::trace::Usage;
 use whetstone_core::wire::Object;
 use whetstone_env::python::Rules;
+use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Answer, Earlier, Failure, Question, Refusal, Report, Runtime, TeachError, Teacher, Teaching,
-    teach,
+    Answer, Earlier, Failure, Question, Refusal, Report, TeachError, Teacher, Teaching, teach,
 };
-use whetstone_sandbox::job::{Judging, Limits};
+use whetstone_sandbox::job::Limits;
+
+use crate::common::{Shared, environments, programs};
 
 /// What a stand-in does before it answers; `None` lets it answer.
 type Mood = Box<dyn Fn(usize, &Question<'_>) -> Option<Result<Answer, Refusal>> + Send + Sync>;
@@ -46,12 +48,17 @@ impl Teacher for StandIn {
     fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
         let number = {
             let mut asked = self.asked.lock().expect("no test panics there");
-            asked.push((question.prompt.user.clone(), question.seed));
+            asked.push((prompt(&question), question.seed));
             asked.len() - 1
         };
         let refused = self.mood.as_ref().and_then(|mood| mood(number, &question));
         refused.unwrap_or_else(|| Ok(answer(&question, question.samples)))
     }
+}
+
+/// The last message of a question.
+fn prompt(question: &Question<'_>) -> String {
+    question.messages.last().map(|message| message.content.clone()).expect("a message")
 }
 
 /// So many completions; what is in them depends on the seed.
@@ -85,14 +92,14 @@ pub(crate) fn stopped() -> Refusal {
 /// A folder with tasks.
 pub(crate) struct School {
     pub(crate) folder: PathBuf,
-    pub(crate) rules: Rules,
+    pub(crate) config: Config,
     pub(crate) settings: Vec<(String, String)>,
 }
 
 /// What differs from one run to the next.
 pub(crate) struct Lesson<'a> {
     pub(crate) teacher: &'a dyn Teacher,
-    pub(crate) judge: Option<&'a dyn Judging>,
+    pub(crate) judge: Option<&'a dyn Shared>,
     pub(crate) samples: u32,
     pub(crate) per_request: u32,
     pub(crate) in_flight: usize,
@@ -103,7 +110,7 @@ pub(crate) struct Lesson<'a> {
 
 impl<'a> Lesson<'a> {
     /// Three samples of every task, one by one.
-    pub(crate) fn of(teacher: &'a dyn Teacher, judge: &'a dyn Judging) -> Self {
+    pub(crate) fn of(teacher: &'a dyn Teacher, judge: &'a dyn Shared) -> Self {
         Self {
             teacher,
             judge: Some(judge),
@@ -128,7 +135,7 @@ impl School {
     pub(crate) fn new(folder: &Path, tasks: &str) -> Self {
         let school = Self {
             folder: folder.to_owned(),
-            rules: Rules::new(RewardConfig::default()),
+            config: Config::default(),
             settings: vec![("teacher.model_name".to_owned(), "stand-in".to_owned())],
         };
         fs::write(school.path("tasks.jsonl"), tasks).expect("a file");
@@ -150,19 +157,23 @@ impl School {
     }
 
     pub(crate) fn teach(&self, output: &str, lesson: &Lesson<'_>) -> Result<Report, TeachError> {
+        let build = |tasks: &[Task]| {
+            let rules = Rules::new(self.config.reward.clone());
+            let judge = lesson.judge.map(Shared::shared);
+            let held = judge.map(|judge| programs(judge, rules, Limits::default()));
+            environments(&self.config, held, tasks)
+        };
         teach(&Teaching {
             tasks: &self.path("tasks.jsonl"),
             output: &self.path(output),
             teacher: lesson.teacher,
             settings: &self.settings,
-            language: PromptLanguage::En,
-            seed: Seed::new(42),
+            config: &self.config,
             samples: lesson.samples,
             samples_per_request: lesson.per_request,
             in_flight: lesson.in_flight,
             max_tasks: lesson.max_tasks,
-            rules: &self.rules,
-            judge: lesson.judge.map(|judge| Runtime { judge, limits: Limits::default() }),
+            environments: EnvironmentSource::Build(&build),
             judges: 2,
             bad_lines: lesson.bad_lines,
             earlier: lesson.earlier,

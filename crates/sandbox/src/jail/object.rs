@@ -25,13 +25,13 @@ pub(crate) mod sys;
 
 /// So that the files can say `crate::jail::sys` in both places.
 pub(crate) mod jail {
-    pub(crate) use super::{harden, landlock, order, serve, sys};
+    pub(crate) use super::{harden, landlock, order, sys};
 }
 
 type Object = *mut c_void;
 
 unsafe extern "C" {
-    fn PyModule_Create2(definition: *mut Definition, version: c_int) -> Object;
+    fn PyModule_Create2(definition: *mut ModuleDef, version: c_int) -> Object;
     fn PyArg_ParseTuple(arguments: Object, format: *const c_char, ...) -> c_int;
     fn PyLong_FromLong(value: c_long) -> Object;
     fn PyOS_BeforeFork();
@@ -41,7 +41,7 @@ unsafe extern "C" {
 
 /// `PyModuleDef`, with the head of every object in front.
 #[repr(C)]
-struct Definition {
+struct ModuleDef {
     references: isize,
     kind: Object,
     init: *const c_void,
@@ -50,7 +50,7 @@ struct Definition {
     name: *const c_char,
     documentation: *const c_char,
     size: isize,
-    methods: *const Method,
+    methods: *const MethodDef,
     slots: *const c_void,
     traverse: *const c_void,
     clear: *const c_void,
@@ -59,7 +59,7 @@ struct Definition {
 
 /// `PyMethodDef`.
 #[repr(C)]
-struct Method {
+struct MethodDef {
     name: *const c_char,
     function: Option<unsafe extern "C" fn(Object, Object) -> Object>,
     flags: c_int,
@@ -68,7 +68,7 @@ struct Method {
 
 /// Read by one thread, the interpreter's.
 #[repr(transparent)]
-struct MethodTable([Method; 2]);
+struct MethodTable([MethodDef; 2]);
 
 // SAFETY: never written, and read by a process with one thread.
 unsafe impl Sync for MethodTable {}
@@ -78,16 +78,16 @@ const VARARGS: c_int = 1;
 const API_VERSION: c_int = 1013;
 
 static METHODS: MethodTable = MethodTable([
-    Method {
+    MethodDef {
         name: c"serve".as_ptr(),
         function: Some(whet_serve),
         flags: VARARGS,
         documentation: null(),
     },
-    Method { name: null(), function: None, flags: 0, documentation: null() },
+    MethodDef { name: null(), function: None, flags: 0, documentation: null() },
 ]);
 
-static mut DEFINITION: Definition = Definition {
+static mut DEFINITION: ModuleDef = ModuleDef {
     references: 1,
     kind: null_mut(),
     init: null(),

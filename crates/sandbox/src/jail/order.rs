@@ -42,7 +42,7 @@ pub(crate) struct Terms {
     pub(crate) landlock_files: u64,
     pub(crate) landlock_net: u64,
     pub(crate) landlock_scopes: u64,
-    /// 1: whoever forks programs must be able to see which files they have open.
+    /// 1: the process that forks programs must be able to see their open files.
     pub(crate) shows_files: u32,
     /// User and group outside the child's own user namespace.
     pub(crate) uid: u32,

@@ -23,7 +23,7 @@ pub(crate) struct Hooks {
 
 /// `struct msghdr` and `struct iovec` of the kernel.
 #[repr(C)]
-struct Message {
+struct MessageHeader {
     name: *mut c_void,
     name_length: u32,
     parts: *mut IoVec,
@@ -56,7 +56,7 @@ const MSG_CMSG_CLOEXEC: u64 = 0x4000_0000;
 static mut TERMS: Terms = Terms::empty();
 
 /// Waits for the terms, then for orders. Returns in a child, with its kind; returns a negative
-/// number in the zygote when there is nobody left to serve.
+/// number in the zygote when there is no supervisor left to serve.
 ///
 /// # Safety
 ///
@@ -140,7 +140,7 @@ fn clone(level: u32) -> Result<u64, i32> {
 unsafe fn receive<T>(socket: i32, into: &mut T) -> Option<[i32; DESCRIPTORS]> {
     let mut part = IoVec { base: (&raw mut *into).cast(), length: size_of::<T>() };
     let mut control = Control { length: 0, level: 0, kind: 0, descriptors: [-1; DESCRIPTORS] };
-    let mut message = Message {
+    let mut message = MessageHeader {
         name: core::ptr::null_mut(),
         name_length: 0,
         parts: &raw mut part,
@@ -170,7 +170,7 @@ fn send(socket: i32, answer: &LaunchReply) -> Result<(), i32> {
         base: core::ptr::from_ref(answer).cast_mut().cast(),
         length: size_of::<LaunchReply>(),
     };
-    let message = Message {
+    let message = MessageHeader {
         name: core::ptr::null_mut(),
         name_length: 0,
         parts: &raw mut part,

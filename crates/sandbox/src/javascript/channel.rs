@@ -42,7 +42,7 @@ fn take(count: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Sends one message; `None` when nobody listens any more.
+/// Sends one message; `None` when the other end is closed.
 pub(super) fn send(kind: u8, payload: &[u8]) -> Option<()> {
     let length = u32::try_from(payload.len() + 1).ok()?;
     let frame = [&length.to_le_bytes(), [kind].as_slice(), payload].concat();

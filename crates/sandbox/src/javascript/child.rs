@@ -1,4 +1,4 @@
-//! What a child does: the same questions as in `zygote.py`, answered in JavaScript.
+//! The main loop of a child: the questions of `zygote.py`, answered in JavaScript.
 
 use nix::sys::resource::{Resource, getrlimit};
 

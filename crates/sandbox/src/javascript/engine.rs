@@ -31,7 +31,7 @@ pub(super) struct Engine {
     rejections: Rejections,
 }
 
-/// Promises that were rejected and that nobody has looked at yet: where they are, and why.
+/// Rejected promises without a handler so far: their addresses and reasons.
 type Rejections = Rc<RefCell<Vec<(usize, String)>>>;
 
 /// The time that timers may run after a piece of the program has ended.
@@ -123,8 +123,8 @@ impl Engine {
         self.context.with(|ctx| {
             let turn = self.loop_.clone().restore(&ctx);
             let answer = turn.and_then(|turn| Ok((question(&ctx)?, turn)));
-            let settled =
-                answer.and_then(|(value, turn)| self.settle(&ctx, &turn, Wait { value, timers }));
+            let settled = answer
+                .and_then(|(value, turn)| self.settle(&ctx, &turn, TimerWait { value, timers }));
             match settled {
                 Err(error) => CallResult::Raised(fault::of(&ctx, &error)),
                 Ok(Settled::Rejected(name)) => CallResult::Raised(name),
@@ -142,9 +142,9 @@ impl Engine {
         &self,
         ctx: &Ctx<'js>,
         turn: &Function<'js>,
-        wait: Wait<'js>,
+        wait: TimerWait<'js>,
     ) -> Result<Settled<'js>> {
-        let Wait { value, timers } = wait;
+        let TimerWait { value, timers } = wait;
         loop {
             while run_job(ctx)? {}
             if let Some((_, name)) = self.rejections.borrow_mut().drain(..).next() {
@@ -169,14 +169,14 @@ impl Engine {
 }
 
 /// A value that may have to be waited for.
-struct Wait<'js> {
+struct TimerWait<'js> {
     value: Value<'js>,
     timers: Timers,
 }
 
 enum Settled<'js> {
     Value(Value<'js>),
-    /// Some promise was rejected and nobody cared: Node ends such a program.
+    /// A promise was rejected without a handler: Node ends such a program.
     Rejected(String),
     /// A promise that nothing will ever resolve.
     Never,

@@ -43,7 +43,7 @@ impl Streams {
 
 fn send(stream: usize, held: &mut Vec<u8>) {
     let descriptor = if stream == 0 { 1 } else { 2 };
-    // A stream that nobody reads is no fault of the program's.
+    // A stream without a reader is not the program's fault.
     let _ = write_all(borrow(descriptor), held);
     held.clear();
 }

@@ -11,7 +11,7 @@ use rquickjs::{Array, Ctx, Error, Object, Result, String as JsString, Value};
 
 use crate::value::{Int, Text, Value as Data};
 
-/// The value; an error that is no exception if there is none in JavaScript.
+/// The value; an error that is not an exception if JavaScript has no such value.
 pub(super) fn make<'js>(ctx: &Ctx<'js>, data: &Data) -> Result<Value<'js>> {
     Ok(match data {
         Data::None => Value::new_null(ctx.clone()),

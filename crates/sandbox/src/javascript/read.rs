@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 60;
 /// The largest integer up to which every integer is a number.
 const MAX_SAFE: f64 = 9_007_199_254_740_992.0;
 
-/// The value as plain data; `None` if it is none, or too much.
+/// The value as plain data; `None` if it is not plain data, or too large.
 pub(super) fn plain(value: &Value<'_>) -> Option<Data> {
     let ctx = value.ctx();
     let [object, array] =
@@ -57,7 +57,7 @@ pub(super) fn text(value: &Value<'_>) -> Option<Vec<u8>> {
 
 /// The value of an own data property; `None` if there is none, or it is an accessor.
 pub(super) fn own<'js>(object: &Object<'js>, name: &str) -> Option<Value<'js>> {
-    let key = Key::of(object.ctx(), name)?;
+    let key = PropertyKey::of(object.ctx(), name)?;
     match property(object, key.atom) {
         Property::Data(value) => Some(value),
         Property::Absent | Property::Accessor => None,
@@ -116,7 +116,7 @@ impl<'js> ObjectReader<'js> {
         }
         let mut items = Vec::with_capacity(length as usize);
         for index in 0..length {
-            let key = Key::at(array.ctx(), index);
+            let key = PropertyKey::at(array.ctx(), index);
             items.push(match property(array, key.atom) {
                 Property::Data(item) => self.value(&item, depth + 1)?,
                 Property::Absent => {
@@ -192,12 +192,12 @@ fn class(object: &Object<'_>) -> qjs::JSClassID {
 }
 
 /// The key of a property.
-struct Key<'a, 'js> {
+struct PropertyKey<'a, 'js> {
     ctx: &'a Ctx<'js>,
     atom: JSAtom,
 }
 
-impl<'a, 'js> Key<'a, 'js> {
+impl<'a, 'js> PropertyKey<'a, 'js> {
     fn of(ctx: &'a Ctx<'js>, name: &str) -> Option<Self> {
         let pointer = ctx.as_raw().as_ptr();
         // SAFETY: the name is as long as said.
@@ -212,7 +212,7 @@ impl<'a, 'js> Key<'a, 'js> {
     }
 }
 
-impl Drop for Key<'_, '_> {
+impl Drop for PropertyKey<'_, '_> {
     fn drop(&mut self) {
         // SAFETY: ours, once.
         unsafe { qjs::JS_FreeAtom(self.ctx.as_raw().as_ptr(), self.atom) };

@@ -41,7 +41,7 @@ pub struct Options {
     pub landlock: u32,
 }
 
-/// Why there is no judge.
+/// Why a judge cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The supervisor could not be started or spoken to.

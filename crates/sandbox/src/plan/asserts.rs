@@ -17,14 +17,14 @@ use super::judged::refuse_self_judged;
 use super::names::ScopeNames;
 use super::python::{is_builtin, is_module};
 use super::question::{Against, is_called, is_plain};
-use super::setup::Setup;
+use super::setup::TestSetup;
 use super::source::{ParsedSource, SourceError};
 use super::unused::mark_unused;
 use super::{Expected, Step};
 use crate::value::{EqualityRule, Value, literal};
 
 /// The step of one assert, or of whatever stands in its place.
-pub(super) fn step(test: &str, setup: &Setup) -> Result<Step, SourceError> {
+pub(super) fn step(test: &str, setup: &TestSetup) -> Result<Step, SourceError> {
     let source = ParsedSource::parse(test)?;
     let statements = source.tree.suite();
     let names = ScopeNames::of(statements);
@@ -45,11 +45,11 @@ pub(super) fn step(test: &str, setup: &Setup) -> Result<Step, SourceError> {
 
 /// Test code for a checker.
 ///
-/// An error if a function that nobody but the program can define would judge the program's answer.
+/// An error if a function that only the program can define would judge the program's answer.
 pub(super) fn checked(
     source: &ParsedSource,
     names: &ScopeNames,
-    setup: &Setup,
+    setup: &TestSetup,
     entry_point: Option<&str>,
 ) -> Result<Step, SourceError> {
     refuse_self_judged(source, names, setup, entry_point)?;
@@ -64,7 +64,7 @@ pub(super) fn checked(
 }
 
 /// The step of an assert that needs no checker.
-fn direct(assert: &StmtAssert, source: &ParsedSource, setup: &Setup) -> Option<Step> {
+fn direct(assert: &StmtAssert, source: &ParsedSource, setup: &TestSetup) -> Option<Step> {
     let truth = |expression: &Expr, expected| {
         if !expression.is_call_expr() || !is_plain(expression, Against::Truth, setup) {
             return None;
@@ -97,7 +97,7 @@ fn direct(assert: &StmtAssert, source: &ParsedSource, setup: &Setup) -> Option<S
 }
 
 /// The value of a literal in which `set` and the like mean what they always mean.
-fn constant(expression: &Expr, setup: &Setup) -> Option<Value> {
+fn constant(expression: &Expr, setup: &TestSetup) -> Option<Value> {
     let value = literal(expression)?;
     let names = ScopeNames::of_expression(expression);
     let plain = names.free().all(|name| !setup.star && !setup.binds(name));
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn made(test: &str, setup: &str) -> Step {
-        step(test, &Setup::split(setup).unwrap()).unwrap()
+        step(test, &TestSetup::split(setup).unwrap()).unwrap()
     }
 
     #[track_caller]
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_test_in_which_the_program_would_judge_itself_is_refused() {
-        let problem = |test: &str| step(test, &Setup::default()).unwrap_err().to_string();
+        let problem = |test: &str| step(test, &TestSetup::default()).unwrap_err().to_string();
         assert_eq!(
             problem("assert np.allclose(add(2, 3), 5)"),
             "line 1: neither Python nor the setup has `np`, so it would be the program that says \

@@ -9,7 +9,7 @@ use crate::value::Value;
 
 /// The input of a checker besides the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct CheckerInput {
     /// For a call a dictionary with `args` and `kwargs`, for an assert the text of the call, for a whole
     /// program what it read.
     pub input: Value,
@@ -17,7 +17,7 @@ pub struct Asked {
     pub expected: Value,
 }
 
-impl Asked {
+impl CheckerInput {
     /// The checker's input for a step; `None` if the step has no answer to check.
     pub fn of(step: &Step) -> Option<Self> {
         let first = |expected: &super::Expected| expected.any_of.first().cloned();

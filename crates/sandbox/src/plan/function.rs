@@ -2,10 +2,10 @@
 
 /// The role of a function of the program in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Function {
+pub(super) enum ProgramFunction {
     /// The one that is asked for.
     EntryPoint,
-    /// Another one, perhaps: one that went where nobody can follow.
+    /// Possibly another one: it was passed on in a way that cannot be followed.
     Unclear,
     /// Another one.
     Other,

@@ -1,4 +1,4 @@
-//! What a program may be given in its own process: values that tell it nothing of its answers.
+//! Values that a program may get in its own process: those that reveal nothing about the expected answers.
 //!
 //! Test code that works something out of what the program has made (an operator, a comparison, a function
 //! without a name, a comprehension, a call of another function) may hold what is expected, and the program's

@@ -1,4 +1,4 @@
-//! A task's tests as steps: what the program is asked, and what the answer is held against.
+//! A task's tests as steps: the questions to the program, and the expected answers.
 //!
 //! Expected values are taken out of the tests here, so that what is sent to a program's process is
 //! a call and nothing more. A test that cannot be read is the task's fault: an error that names the
@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Call, Io, Tests};
 
-pub use checker::Asked;
+pub use checker::CheckerInput;
 pub use python::is_builtin;
 pub use source::{MAX_SOURCE_BYTES, SourceError};
 pub use wildcard::equal_to_everything;
@@ -40,7 +40,7 @@ pub use wildcard::equal_to_everything;
 use crate::stdio::StdioRule;
 use crate::value::{EqualityRule, JsonError, MAX_BYTES, Value, encode, equal, from_json};
 use names::ScopeNames;
-use setup::Setup;
+use setup::TestSetup;
 use source::ParsedSource;
 
 /// The steps of judging a program.
@@ -198,8 +198,8 @@ pub enum PlanError {
 /// The steps that a task's hidden tests are.
 pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, PlanError> {
     let setup = match language {
-        Language::Python => Setup::split(setup).map_err(PlanError::Setup)?,
-        Language::Javascript => Setup::foreign(setup),
+        Language::Python => TestSetup::split(setup).map_err(PlanError::Setup)?,
+        Language::Javascript => TestSetup::foreign(setup),
     };
     let steps = match tests {
         Tests::Asserts(_) | Tests::Script { .. } if language != Language::Python => {
@@ -246,7 +246,12 @@ fn numbered<T>(
     tests.iter().enumerate().map(|(number, test)| step(number, test)).collect()
 }
 
-fn script(test: usize, text: &str, setup: &Setup, entry_point: &str) -> Result<Step, PlanError> {
+fn script(
+    test: usize,
+    text: &str,
+    setup: &TestSetup,
+    entry_point: &str,
+) -> Result<Step, PlanError> {
     let failed = |problem| PlanError::Test { test, problem };
     let source = ParsedSource::parse(text).map_err(failed)?;
     let names = ScopeNames::of(source.tree.suite());

@@ -1,4 +1,4 @@
-//! Which names a piece of Python needs from outside, and which it makes.
+//! The names that a piece of Python code reads from outside, and those it defines.
 //!
 //! Scopes are followed for functions, classes, lambdas and comprehensions. Within a scope a name
 //! that is bound anywhere counts as bound everywhere: tests do not use a name before they make it.
@@ -26,7 +26,7 @@ pub(super) struct ScopeNames {
     pub(super) bound: BTreeSet<String>,
     /// Declared `global` in here.
     global: BTreeSet<String>,
-    /// A star import of a module that is not known makes names that nobody can list.
+    /// A star import of an unknown module defines unknown names.
     pub(super) star: bool,
     /// `return`, `yield` or `await` where no function is.
     pub(super) outside: bool,

@@ -1,4 +1,4 @@
-//! Who runs each statement of a setup.
+//! The process that runs each statement of a setup.
 //!
 //! | part | runs in | when |
 //! |---|---|---|

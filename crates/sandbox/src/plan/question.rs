@@ -20,7 +20,7 @@ use super::comparing::is_told;
 use super::given::ProgramNames;
 use super::names::ScopeNames;
 use super::python::{is_builtin, is_module, is_redefinable};
-use super::setup::Setup;
+use super::setup::TestSetup;
 
 /// The expected value of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,19 +32,19 @@ pub(super) enum Against {
 }
 
 /// Whether an expression is a plain question.
-pub(super) fn is_plain(expression: &Expr, against: Against, setup: &Setup) -> bool {
+pub(super) fn is_plain(expression: &Expr, against: Against, setup: &TestSetup) -> bool {
     let names = ScopeNames::of_expression(expression);
     let known = names.free().all(|name| !setup.is_checked(name));
     !setup.star && known && is_asked(expression, against, setup)
 }
 
 /// Whether a name is the program's: neither Python nor the setup has it.
-pub(super) fn is_of_program(name: &str, setup: &Setup) -> bool {
+pub(super) fn is_of_program(name: &str, setup: &TestSetup) -> bool {
     !is_builtin(name) && !is_module(name) && !setup.binds(name)
 }
 
 /// Whether an expression is a call or a name of the program, or something taken out of one.
-fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
+fn is_asked(expression: &Expr, against: Against, setup: &TestSetup) -> bool {
     match expression {
         Expr::Call(call) if is_call(call, against, setup) => true,
         Expr::Call(call) => {
@@ -65,14 +65,14 @@ fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
 }
 
 /// Whether this is a call of the program with arguments that it may know.
-fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
+fn is_call(call: &ExprCall, against: Against, setup: &TestSetup) -> bool {
     let is_called = match call.func.as_ref() {
         Expr::Name(name) if is_builtin(&name.id) => {
             let names = ScopeNames::of_expression(&Expr::Call(call.clone()));
             let alone = names.free().all(|name| is_builtin(name) || setup.binds(name));
             is_redefinable(&name.id) && !setup.binds(&name.id) && alone
         }
-        // A module may be called by nobody, so such a name is a function's: `bisect([1], 2)`.
+        // A module cannot be called, so such a name is a function's: `bisect([1], 2)`.
         Expr::Name(name) => !setup.binds(&name.id),
         Expr::Attribute(method) => is_method(method, against, setup),
         _ => false,
@@ -82,7 +82,7 @@ fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
 
 /// Whether this is a method of an object that the program has made: `tree.root.height`, and
 /// `Solution().height`, for a name in capitals is that of a class.
-fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
+fn is_method(method: &ExprAttribute, against: Against, setup: &TestSetup) -> bool {
     let Some((name, made_with)) = object(&method.value) else { return false };
     if is_told(name, &method.attr) {
         return false;
@@ -146,7 +146,7 @@ fn object(expression: &Expr) -> Option<(&str, Option<&Arguments>)> {
 }
 
 /// Whether arguments are what the program may be given; where the answer is yes or no, none that it makes.
-fn is_handed(arguments: &Arguments, against: Against, setup: &Setup) -> bool {
+fn is_handed(arguments: &Arguments, against: Against, setup: &TestSetup) -> bool {
     let of_program = |name: &str| is_of_program(name, setup);
     ProgramNames::new(&of_program).arguments(arguments)
         && (against == Against::Value || !Calls::are_in(arguments, setup))
@@ -154,12 +154,12 @@ fn is_handed(arguments: &Arguments, against: Against, setup: &Setup) -> bool {
 
 /// Looks for calls of the program.
 struct Calls<'a> {
-    setup: &'a Setup,
+    setup: &'a TestSetup,
     found: bool,
 }
 
 impl<'a> Calls<'a> {
-    fn are_in(arguments: &Arguments, setup: &'a Setup) -> bool {
+    fn are_in(arguments: &Arguments, setup: &'a TestSetup) -> bool {
         let mut calls = Self { setup, found: false };
         calls.visit_arguments(arguments);
         calls.found

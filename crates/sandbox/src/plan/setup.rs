@@ -1,4 +1,4 @@
-//! A task's setup, split by who may run it.
+//! A task's setup, split by the process that may run it.
 //!
 //! Statements that need nothing of the program (imports, classes, helpers) run before it in its
 //! process, and in the checker too. What needs a name of the program, directly or through another
@@ -22,7 +22,7 @@ use super::unused::Reads;
 
 /// A setup in its parts.
 #[derive(Debug, Default)]
-pub(super) struct Setup {
+pub(super) struct TestSetup {
     /// For the program's process, before the program.
     pub(super) before: String,
     /// For the program's process, after the program.
@@ -39,13 +39,13 @@ pub(super) struct Setup {
     checked: BTreeSet<String>,
     /// Names that are made beside the program.
     made: BTreeSet<String>,
-    /// A star import makes names that nobody can list.
+    /// A star import defines unknown names.
     pub(super) star: bool,
     /// The names that it reads, those of tests included.
     pub(super) reads: Reads,
 }
 
-impl Setup {
+impl TestSetup {
     /// A setup in another language, which runs before the program as it is.
     pub(super) fn foreign(text: &str) -> Self {
         Self { before: text.to_owned(), ..Self::default() }
@@ -145,7 +145,7 @@ mod tests {
 
     #[track_caller]
     fn check(setup: &str, before: &str, after: &str, checker: &str) {
-        let split = Setup::split(setup).unwrap();
+        let split = TestSetup::split(setup).unwrap();
         let found = (split.before.trim(), split.after.trim(), split.checker.trim());
         assert_eq!(found, (before, after, checker), "{setup}");
     }
@@ -180,7 +180,7 @@ mod tests {
             "t = Tree()\nt.root.left = Node(2)\nt.size = 5\nt.add(t.root)\ninsert(t, Node(3))",
             "r = adder(2)(3)",
         ] {
-            let split = Setup::split(made).unwrap();
+            let split = TestSetup::split(made).unwrap();
             assert!(!split.after.is_empty(), "{made}");
             assert!(!split.checker.contains("Tree"), "{made}\n{}", split.checker);
         }
@@ -228,7 +228,7 @@ mod tests {
             "data = [3]\nt = Tree(data)\ndata.append(1)\nu = Tree(data)",
             "data = [3]\nt = Tree(data)\ndata[0] = 1\nu = Tree(data)",
         ] {
-            let split = Setup::split(setup).unwrap();
+            let split = TestSetup::split(setup).unwrap();
             let first = setup.lines().nth(1).unwrap();
             assert!(!split.after.contains(first), "{setup}\n{}", split.after);
             assert_eq!(split.checker.lines().nth(1), Some(first), "{setup}");
@@ -250,14 +250,14 @@ mod tests {
             "t = Tree()\ndef grow(u): u.add(1)\ngrow(t)",
             "t = None\nt = Tree()",
         ] {
-            let split = Setup::split(setup).unwrap();
+            let split = TestSetup::split(setup).unwrap();
             assert_eq!((split.after.as_str(), split.checker.as_str()), ("", setup), "{setup}");
         }
         // What a test calls is another matter: the object is one for all tests.
         let grow = "t = Tree()\ndef grow():\n    t.add(0)\n    return t.size()";
-        assert_eq!(Setup::split(grow).unwrap().after, "t = Tree()");
+        assert_eq!(TestSetup::split(grow).unwrap().after, "t = Tree()");
         let imports = "import math\nfrom typing import *\nfor x in [1]: f(math.sqrt(x))";
-        assert_eq!(Setup::split(imports).unwrap().before, "import math\nfrom typing import *");
+        assert_eq!(TestSetup::split(imports).unwrap().before, "import math\nfrom typing import *");
     }
 
     #[test]
@@ -290,23 +290,23 @@ mod tests {
 
     #[test]
     fn each_name_is_known_to_be_whose_it_is() {
-        let setup = Setup::split("import re\nx = f()\ndef g(): return f(x) + h()").unwrap();
+        let setup = TestSetup::split("import re\nx = f()\ndef g(): return f(x) + h()").unwrap();
         assert!(setup.binds("re") && setup.binds("g") && !setup.binds("x") && !setup.binds("f"));
         assert!(setup.is_checked("g") && !setup.is_checked("re") && setup.makes("x"));
         assert_eq!(setup.proxies, ["f", "h", "x"]);
-        assert!(!setup.star && Setup::split("from numpy import *").unwrap().star);
+        assert!(!setup.star && TestSetup::split("from numpy import *").unwrap().star);
     }
 
     #[test]
     fn statements_stay_on_their_lines() {
-        let setup = Setup::split("import a\n\nx = f()\n\n# c\nimport b; y = [\n1]").unwrap();
+        let setup = TestSetup::split("import a\n\nx = f()\n\n# c\nimport b; y = [\n1]").unwrap();
         assert_eq!(setup.before, "import a\n\n\n\n\nimport b\ny = [\n1]");
         assert_eq!(setup.after, "\n\nx = f()");
     }
 
     #[test]
     fn a_setup_that_is_no_python_is_an_error() {
-        assert!(matches!(Setup::split("x ="), Err(SourceError::Syntax { line: 1, .. })));
-        assert!(matches!(Setup::split("return 1"), Err(SourceError::Outside)));
+        assert!(matches!(TestSetup::split("x ="), Err(SourceError::Syntax { line: 1, .. })));
+        assert!(matches!(TestSetup::split("return 1"), Err(SourceError::Outside)));
     }
 }

@@ -1,7 +1,7 @@
 //! The names that `from module import *` makes, for the modules that setups import like that.
 //!
 //! From `__all__`, or the public names, of `CPython` 3.11. With these the planner knows which names are
-//! the setup's; of other modules nobody can say.
+//! the setup's; those of other modules are unknown.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;

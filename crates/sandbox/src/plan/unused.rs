@@ -1,18 +1,18 @@
 //! Marks the calls in test code by which the test wants to see what a function does to its arguments:
-//! `candidate(nums)` as a statement, `result = candidate(nums)` where nobody reads `result`, and calls
+//! `candidate(nums)` as a statement, `result = candidate(nums)` where `result` is not read, and calls
 //! whose value is held against `None` and nothing else.
 //!
 //! Of any other call a test wants the value, and may compare it with the arguments: there a program
 //! must not be able to change them. The mark is a function around the callee, which the checker
 //! defines; lines stay where they are.
 //!
-//! A marked call has no value. So a name counts as one that nobody reads only where nobody can: not in the
+//! A marked call has no value. So a name counts as unread only where it cannot be read: not in the
 //! body of a class, not if it is `global`, not if the setup reads it, and not where test or setup look names up
 //! by their text (`eval`, `globals`, `vars`, …).
 //!
 //! | mark | the test sees changed arguments |
 //! |---|---|
-//! | `whet_drop(candidate)(nums)` | always: nobody uses the value |
+//! | `whet_drop(candidate)(nums)` | always: the value is not used |
 //! | `whet_void(candidate)(nums)` | if the function returned `None` |
 
 use std::collections::{BTreeMap, BTreeSet};

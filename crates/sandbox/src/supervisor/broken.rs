@@ -2,7 +2,7 @@
 
 use crate::protocol::Outcome;
 
-/// Why there is no judgement.
+/// Why a program has no judgement.
 #[derive(Debug)]
 pub(super) enum Broken {
     Machine(String),

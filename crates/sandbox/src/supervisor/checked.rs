@@ -23,20 +23,20 @@ use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
 use super::broken::Broken;
-use super::kid::{ChildKind, Kid};
+use super::child::{ChildKind, ChildProcess};
 use super::setting::token;
 use super::slot::{How, Judged, Slot, limits};
-use super::steps::{Ask, StepFailure, shown};
+use super::steps::{ProgramSession, StepFailure, shown};
 use super::stop::Stop;
-use super::tally::Tally;
+use super::tally::TestTally;
 use crate::job::Limits;
-use crate::plan::{Asked, Plan, Step};
+use crate::plan::{CheckerInput, Plan, Step};
 use crate::protocol::JudgeRequest;
 use crate::value::{self, Value, decode, encode};
 
 /// Bytes of all answers of a program that are kept until it has ended.
 const ANSWERS_MAX: usize = 64 << 20;
-/// Checkers of one program may spend so many times the limit of one of them.
+/// The time of all checkers of one program, as a multiple of the limit of one.
 const BUDGET: u32 = 4;
 
 /// The checking of one program's answers.
@@ -61,7 +61,7 @@ pub(super) enum CheckResult {
 }
 
 /// The reply of a checker's process.
-enum Said {
+enum CheckerReply {
     Accepts,
     Rejects,
     Fails { problem: String, endless: bool },
@@ -78,10 +78,10 @@ impl<'a> Checking<'a> {
 }
 
 impl CheckResult {
-    /// Counts a test with the answer to it; says whether to go on with the next.
+    /// Counts a test with its answer; returns whether to continue with the next.
     pub(super) fn enter(
         self,
-        tally: &mut Tally,
+        tally: &mut TestTally,
         test: u32,
         got: impl FnOnce() -> Option<String>,
     ) -> bool {
@@ -103,32 +103,32 @@ impl Slot {
         checker: &str,
     ) -> Judged {
         let limits = limits(request);
-        let mut tally = Tally::new(plan.steps.len());
-        let mut kid = self.fork(ChildKind::Program, limits, None)?;
-        self.set_up(&mut kid, plan, limits)?;
-        let loaded = Ask::new(&mut kid).load(&request.program.source, &plan.after);
+        let mut tally = TestTally::new(plan.steps.len());
+        let mut child = self.fork(ChildKind::Program, limits, None)?;
+        self.set_up(&mut child, plan, limits)?;
+        let loaded = ProgramSession::new(&mut child).load(&request.program.source, &plan.after);
         let mut answers = Vec::new();
         let mut stop = None;
         match loaded {
             Ok(()) => {
-                stop = gather(&mut kid, &plan.steps, &mut answers)?;
+                stop = gather(&mut child, &plan.steps, &mut answers)?;
                 if stop.is_some() {
                     let test = u32::try_from(answers.len()).unwrap_or(u32::MAX);
-                    let how = self.how(&mut kid, stop.as_ref(), limits)?;
+                    let how = self.how(&mut child, stop.as_ref(), limits)?;
                     answers.push(Err(how.verdict(Some(test))));
                 }
             }
             Err(StepFailure::Stopped(problem)) => {
-                tally.fail_loading(self.how(&mut kid, Some(&problem), limits)?.verdict(None));
+                tally.fail_loading(self.how(&mut child, Some(&problem), limits)?.verdict(None));
                 stop = Some(problem);
             }
             Err(failure) => tally.fail_loading(failure.while_loading()),
         }
         let cpu = match stop {
-            Some(_) => kid.end(stop.as_ref()).cpu,
-            None => kid.leave(),
+            Some(_) => child.end(stop.as_ref()).cpu,
+            None => child.leave(),
         };
-        self.leaving = Some(kid);
+        self.leaving = Some(child);
         let mut checking = Checking::new(checker, request);
         for (test, (step, answer)) in (0..).zip(plan.steps.iter().zip(answers)) {
             match answer {
@@ -145,7 +145,7 @@ impl Slot {
         Ok(tally.judgement(self.held(cpu))?)
     }
 
-    /// Has the output of a whole program checked. One that is no UTF-8 is wrong.
+    /// Checks the output of a whole program. Output that is not UTF-8 is wrong.
     pub(super) fn check_output(
         &mut self,
         checking: &mut Checking<'_>,
@@ -171,20 +171,20 @@ impl Slot {
         }
         let broken =
             |problem: String| Broken::Tests(format!("hidden test {test} is broken: {problem}"));
-        let Some(asked) = Asked::of(step) else {
+        let Some(asked) = CheckerInput::of(step) else {
             return Err(broken("it has no answer to check".to_owned()));
         };
         let [input, expected] = [&asked.input, &asked.expected].map(encode);
         let (problem, endless) = match self.ask_checker(checking, &[&input, &expected, answer])? {
-            Said::Accepts => return Ok(CheckResult::Right),
-            Said::Rejects => return Ok(CheckResult::Wrong),
-            Said::Fails { problem, endless } => (problem, endless),
+            CheckerReply::Accepts => return Ok(CheckResult::Right),
+            CheckerReply::Rejects => return Ok(CheckResult::Wrong),
+            CheckerReply::Fails { problem, endless } => (problem, endless),
         };
         let control = match self.ask_checker(checking, &[&input, &expected, &expected])? {
-            Said::Accepts if endless => return Ok(CheckResult::Endless),
-            Said::Accepts => return Ok(CheckResult::Wrong),
-            Said::Rejects => "it rejects it".to_owned(),
-            Said::Fails { problem, .. } => problem,
+            CheckerReply::Accepts if endless => return Ok(CheckResult::Endless),
+            CheckerReply::Accepts => return Ok(CheckResult::Wrong),
+            CheckerReply::Rejects => "it rejects it".to_owned(),
+            CheckerReply::Fails { problem, .. } => problem,
         };
         Err(broken(format!(
             "its checker fails, on an answer: {problem}; on the expected answer: {control}"
@@ -193,42 +193,46 @@ impl Slot {
 
     /// Asks a fresh checker about an input, an expected value and an answer, when nothing of the program
     /// is left.
-    fn ask_checker(&mut self, checking: &mut Checking<'_>, told: &[&[u8]]) -> Result<Said, Broken> {
+    fn ask_checker(
+        &mut self,
+        checking: &mut Checking<'_>,
+        told: &[&[u8]],
+    ) -> Result<CheckerReply, Broken> {
         self.rest();
         self.speak(Language::Python);
         let forked = self.fork(ChildKind::AnswerChecker, checking.limits, None);
         self.speak(checking.language);
-        let mut kid = forked?;
+        let mut child = forked?;
         let token = token();
         let about = [token.as_bytes(), checking.code.as_bytes()];
         let message = parts(&[&about, told].concat());
-        let fails = |problem: String| Said::Fails { problem, endless: false };
-        let said = match kid.send(b'A', &[&message]).and_then(|()| kid.receive()) {
+        let fails = |problem: String| CheckerReply::Fails { problem, endless: false };
+        let said = match child.send(b'A', &[&message]).and_then(|()| child.receive()) {
             Ok(frame) => match (frame.kind, frame.payload.strip_prefix(token.as_bytes())) {
-                (b'p', Some(_)) => Said::Accepts,
-                (b'n', Some(_)) => Said::Rejects,
+                (b'p', Some(_)) => CheckerReply::Accepts,
+                (b'n', Some(_)) => CheckerReply::Rejects,
                 (b'f', Some(problem)) => fails(String::from_utf8_lossy(problem).into_owned()),
                 _ => fails("it writes to the judge's channel".to_owned()),
             },
             Err(stop) => {
-                let how = self.how(&mut kid, Some(&stop), checking.limits)?;
-                Said::Fails { problem: problem(how), endless: how == How::Timeout }
+                let how = self.how(&mut child, Some(&stop), checking.limits)?;
+                CheckerReply::Fails { problem: problem(how), endless: how == How::Timeout }
             }
         };
-        checking.spent += kid.end(None).cpu;
+        checking.spent += child.end(None).cpu;
         Ok(said)
     }
 }
 
 /// Asks a program for all its answers, up to one after which there will be no other.
 fn gather(
-    kid: &mut Kid,
+    child: &mut ChildProcess,
     steps: &[Step],
     answers: &mut Vec<Gathered>,
 ) -> Result<Option<Stop>, Broken> {
     let mut bytes = 0;
     for (test, step) in (0..).zip(steps) {
-        answers.push(match Ask::new(kid).value(step) {
+        answers.push(match ProgramSession::new(child).value(step) {
             Ok(value) => {
                 let answer = encode(&value);
                 bytes += answer.len();

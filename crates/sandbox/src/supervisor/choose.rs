@@ -1,4 +1,4 @@
-//! Which way to hold programs works here, and why not a better one.
+//! Chooses the strongest isolation that works on this machine, and records why a stronger one does not.
 
 use std::path::PathBuf;
 
@@ -15,13 +15,13 @@ use crate::zygote::shown;
 
 /// The chosen isolation.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct ChosenIsolation {
     pub(crate) setting: SupervisorSettings,
     pub(crate) about: About,
 }
 
 /// Tries the ways, best first, each with a real child.
-pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
+pub(crate) fn choose(start: &Start) -> Result<ChosenIsolation, String> {
     let interpreter = Interpreter::find(&start.python).map_err(|error| error.to_string())?;
     let landlock = setting::landlock_version(start);
     let mut why: Vec<String> = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
                 let better = why.into_iter().next();
                 let mut about = about(start, &setting, better);
                 about.control_groups = trial.has_groups();
-                return Ok(Chosen { setting, about });
+                return Ok(ChosenIsolation { setting, about });
             }
             Err(problem) => why.push(format!("{}: {problem}", isolation.name())),
         }

@@ -1,4 +1,4 @@
-//! Who may use a core: a permit for each program that computes.
+//! Permits for cores: one for each program that computes.
 //!
 //! There are more slots than cores. A slot judges while it holds a permit; a program that sleeps
 //! gives its permit up, so that another slot can judge on the core that it does not use. Permits are
@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 const IDLE_PER_WORKER: u32 = 15;
 const IDLE_MAX: u32 = 64;
 
-/// Programs at the same time, with those that sleep, where so many compute at the same time.
+/// The number of programs at the same time, sleeping ones included, for this many that compute.
 pub fn slots(workers: u32) -> u32 {
     workers.saturating_add(workers.saturating_mul(IDLE_PER_WORKER).min(IDLE_MAX))
 }
@@ -45,7 +45,7 @@ struct PermitState {
     idle_bytes: u64,
     /// The number of these programs.
     idle_programs: u64,
-    /// Nobody waits any more.
+    /// No waiting thread is left.
     closed: bool,
 }
 

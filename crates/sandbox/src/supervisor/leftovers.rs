@@ -1,4 +1,4 @@
-//! What a supervisor leaves when it is killed: folders for programs, control groups.
+//! Removes what a killed supervisor left behind: program folders and control groups.
 //!
 //! Each carries its process's number. The next supervisor clears away those whose process is no
 //! more; the judge that started one does so at once when it sees it die.

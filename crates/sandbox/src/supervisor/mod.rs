@@ -6,10 +6,10 @@
 
 mod broken;
 mod checked;
+mod child;
 mod choose;
 mod cores;
 mod groups;
-mod kid;
 pub(crate) mod leftovers;
 mod nameless;
 mod planned;
@@ -95,7 +95,7 @@ pub(crate) fn supervise() -> io::Result<()> {
             break;
         }
     }
-    kid::CLOSING.store(true, Ordering::Relaxed);
+    child::CLOSING.store(true, Ordering::Relaxed);
     drop(queue);
     cores.close();
     for thread in threads {
@@ -136,10 +136,10 @@ fn serve(mut slot: Slot, cores: &Arc<Cores>, connection: Connection<'_>) {
             Err(_) => return,
         };
         let Ok(request) = request else { return };
-        if kid::CLOSING.load(Ordering::Relaxed) {
+        if child::CLOSING.load(Ordering::Relaxed) {
             return;
         }
-        // A bug of ours must not leave somebody waiting, nor take the other slots with it.
+        // A bug of ours must not leave a request unanswered, nor take down the other slots.
         let judged = catch_unwind(AssertUnwindSafe(|| slot.judge(&request)));
         let response = judged.unwrap_or_else(|_| {
             let problem = "the judge itself failed on this program: please report it".to_owned();

@@ -11,7 +11,7 @@ use crate::protocol::JudgeRequest;
 
 /// The last plan, and what it is of.
 #[derive(Debug, Default)]
-pub(super) struct Planned {
+pub(super) struct CachedPlan {
     last: Option<Last>,
 }
 
@@ -23,7 +23,7 @@ struct Last {
     plan: Result<Arc<Plan>, String>,
 }
 
-impl Planned {
+impl CachedPlan {
     /// The plan of a request, or why its tests cannot be used.
     pub(super) fn plan(&mut self, request: &JudgeRequest) -> Result<Arc<Plan>, String> {
         let (setup, language) = (&request.setup, request.program.language);
@@ -41,7 +41,7 @@ impl Planned {
     }
 }
 
-/// Whether tests are the same. Those that are no code are planned in no time, and count as others.
+/// Whether tests are the same. Tests without code are planned quickly, and count as different.
 fn is_same(these: &Tests, those: &Tests) -> bool {
     let hidden = match (these, those) {
         (Tests::Asserts(these), Tests::Asserts(those)) => {

@@ -226,7 +226,7 @@ impl ProgramFolder {
         self.user
     }
 
-    /// Whether it holds more than so many bytes or entries, or cannot be looked through.
+    /// Whether it holds more than these bytes or entries, or cannot be read.
     pub(crate) fn look(&self, most_bytes: u64, most_entries: usize) -> FolderSize {
         let mut count = Count { bytes: 0, entries: 0, vanished: false, most_bytes, most_entries };
         let seen = match open_folder(self.folder.as_fd(), c".") {

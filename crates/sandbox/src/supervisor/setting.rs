@@ -1,4 +1,4 @@
-//! How programs are held on this machine: tried, not asked.
+//! The isolation of programs on this machine, found by trying it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};

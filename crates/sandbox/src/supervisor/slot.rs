@@ -12,16 +12,16 @@ use whetstone_core::verdict::Verdict;
 
 use super::broken::Broken;
 use super::checked::Checking;
+use super::child::{Budget, CLOSING, ChildKind, ChildOptions, ChildProcess};
 use super::cores::Permit;
 use super::groups::Cgroup;
-use super::kid::{Budget, CLOSING, ChildKind, ChildOptions, Kid};
 use super::nameless::FILE_MAX;
-use super::planned::Planned;
+use super::planned::CachedPlan;
 use super::scratch::Scratch;
 use super::setting::{SlotId, SupervisorSettings};
-use super::steps::{Answered, Ask, StepFailure};
+use super::steps::{ProgramSession, StepFailure, StepResult};
 use super::stop::Stop;
-use super::tally::Tally;
+use super::tally::TestTally;
 use super::watch::THREADS_MAX;
 use crate::jail::order::{MAGIC, Order};
 use crate::job::Limits;
@@ -44,7 +44,7 @@ pub(crate) struct Slot {
     group: Option<Cgroup>,
     scratch: Option<Scratch>,
     /// The program whose end is still to be waited for.
-    pub(super) leaving: Option<Kid>,
+    pub(super) leaving: Option<ChildProcess>,
     /// Something broke with this program before.
     second_try: bool,
     /// Its permit to use a core; a trial has none.
@@ -52,7 +52,7 @@ pub(crate) struct Slot {
     /// The time used by the first attempt: both attempts share one budget.
     used: Budget,
     /// The plan of the last task.
-    planned: Planned,
+    planned: CachedPlan,
 }
 
 /// A whole program's judgement, or what broke.
@@ -63,7 +63,7 @@ type Fatal = Box<dyn FnOnce(u32) -> Verdict>;
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // A group and a folder can be removed when nobody is in them.
+        // A group and a folder can be removed when no process is in them.
         self.leaving = None;
         self.zygote = None;
         self.other_zygote = None;
@@ -84,7 +84,7 @@ impl Slot {
             second_try: false,
             core: None,
             used: Budget::NOTHING,
-            planned: Planned::default(),
+            planned: CachedPlan::default(),
         }
     }
 
@@ -110,8 +110,8 @@ impl Slot {
     /// Runs an empty child, to see whether this way of holding programs works at all.
     pub(crate) fn try_out(&mut self) -> Result<(), String> {
         let limits = Limits { cpu: Duration::from_secs(5), memory: 256 << 20 };
-        let mut kid = self.fork(ChildKind::Program, limits, None)?;
-        let mut ask = Ask::new(&mut kid);
+        let mut child = self.fork(ChildKind::Program, limits, None)?;
+        let mut ask = ProgramSession::new(&mut child);
         match ask.load("", "") {
             Ok(()) => Ok(()),
             Err(StepFailure::Stopped(Stop::Broken(problem))) => Err(problem),
@@ -143,8 +143,8 @@ impl Slot {
 
     /// Waits for the end of the last program, and clears up after it.
     pub(crate) fn rest(&mut self) {
-        if let Some(mut kid) = self.leaving.take() {
-            kid.end(None);
+        if let Some(mut child) = self.leaving.take() {
+            child.end(None);
         }
         if self.scratch.as_mut().is_some_and(|scratch| scratch.clear().is_err()) {
             // A new folder of ours, and new zygotes that know it.
@@ -185,12 +185,12 @@ impl Slot {
     /// Loads the program once and asks it for each test.
     fn call_program(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         let limits = limits(request);
-        let mut tally = Tally::new(plan.steps.len());
-        let mut kid = self.fork(ChildKind::Program, limits, None)?;
-        let mut checker: Option<Kid> = None;
+        let mut tally = TestTally::new(plan.steps.len());
+        let mut child = self.fork(ChildKind::Program, limits, None)?;
+        let mut checker: Option<ChildProcess> = None;
         let mut stop = None;
-        self.set_up(&mut kid, plan, limits)?;
-        match Ask::new(&mut kid).load(&request.program.source, &plan.after) {
+        self.set_up(&mut child, plan, limits)?;
+        match ProgramSession::new(&mut child).load(&request.program.source, &plan.after) {
             Err(StepFailure::Stopped(problem)) => {
                 stop = Some(problem);
             }
@@ -199,23 +199,23 @@ impl Slot {
                 for (number, step) in plan.steps.iter().enumerate() {
                     let test = u32::try_from(number).unwrap_or(u32::MAX);
                     let result = if let Step::Check { .. } = step {
-                        let sides = Sides { kid: &mut kid, checker: &mut checker, limits };
+                        let sides = Sides { child: &mut child, checker: &mut checker, limits };
                         let result = self.check(sides, &plan.checker_setup, step)?;
                         // What a program does while its checker is waited for counts as well.
-                        kid.exceeds().map_or(result, |stop| Err(stop.into()))
+                        child.exceeds().map_or(result, |stop| Err(stop.into()))
                     } else {
-                        Ask::new(&mut kid).step(step)
+                        ProgramSession::new(&mut child).step(step)
                     };
                     match result {
-                        Ok(Answered::Right) => tally.pass(),
-                        Ok(Answered::Wrong(got)) => tally.wrong(test, got),
+                        Ok(StepResult::Right) => tally.pass(),
+                        Ok(StepResult::Wrong(got)) => tally.wrong(test, got),
                         Err(StepFailure::Test(problem)) => {
                             let problem = format!("hidden test {test} is broken: {problem}");
                             return Err(Broken::Tests(problem));
                         }
                         Err(StepFailure::Stopped(problem)) => {
                             stop = Some(problem);
-                            let how = self.how(&mut kid, stop.as_ref(), limits)?;
+                            let how = self.how(&mut child, stop.as_ref(), limits)?;
                             tally.fail(how.verdict(Some(test)));
                             break;
                         }
@@ -225,31 +225,31 @@ impl Slot {
             }
         }
         if let (Some(stop), true) = (&stop, tally.is_clean()) {
-            tally.fail_loading(self.how(&mut kid, Some(stop), limits)?.verdict(None));
+            tally.fail_loading(self.how(&mut child, Some(stop), limits)?.verdict(None));
         }
         let cpu = match stop {
-            Some(_) => kid.end(stop.as_ref()).cpu,
+            Some(_) => child.end(stop.as_ref()).cpu,
             // It has answered all it will be asked: its end need not be waited for.
-            None => kid.leave(),
+            None => child.leave(),
         };
-        self.leaving = Some(kid);
+        self.leaving = Some(child);
         Ok(tally.judgement(self.held(cpu))?)
     }
 
     /// Runs what a setup does before the program: if it fails, the task is at fault.
     pub(super) fn set_up(
         &mut self,
-        kid: &mut Kid,
+        child: &mut ChildProcess,
         plan: &Plan,
         limits: Limits,
     ) -> Result<(), Broken> {
         if plan.before.is_empty() {
             return Ok(());
         }
-        let problem = match Ask::new(kid).set_up(&plan.before, &plan.steps) {
+        let problem = match ProgramSession::new(child).set_up(&plan.before, &plan.steps) {
             Ok(()) => return Ok(()),
             Err(StepFailure::Raised(raised)) => format!("it raises {}", raised.kind),
-            Err(StepFailure::Stopped(stop)) => match self.how(kid, Some(&stop), limits)? {
+            Err(StepFailure::Stopped(stop)) => match self.how(child, Some(&stop), limits)? {
                 How::Timeout => "it does not come to an end".to_owned(),
                 how => format!("its process ends: {how:?}"),
             },
@@ -267,10 +267,10 @@ impl Slot {
         sides: Sides<'_>,
         setup: &str,
         step: &Step,
-    ) -> Result<Result<Answered, StepFailure>, String> {
-        let Sides { kid, checker, limits } = sides;
+    ) -> Result<Result<StepResult, StepFailure>, String> {
+        let Sides { child, checker, limits } = sides;
         if let Some(used) = checker {
-            let result = Ask::new(kid).check(used, setup, step);
+            let result = ProgramSession::new(child).check(used, setup, step);
             if !matches!(result, Err(StepFailure::Test(_))) {
                 return Ok(result);
             }
@@ -280,12 +280,12 @@ impl Slot {
             // A program that takes all there is leaves nothing for its checker.
             Err(problem) => {
                 let killed = self.has_killed();
-                let stop = kid.exceeds_now().or(killed.then_some(Stop::Memory));
+                let stop = child.exceeds_now().or(killed.then_some(Stop::Memory));
                 return stop.map_or(Err(problem), |stop| Ok(Err(stop.into())));
             }
         };
-        fresh.stand_beside(kid);
-        let result = Ask::new(kid).check(checker.insert(fresh), setup, step);
+        fresh.stand_beside(child);
+        let result = ProgramSession::new(child).check(checker.insert(fresh), setup, step);
         // A test's own process was killed because the program had filled their group.
         let killed = matches!(result, Err(StepFailure::Test(_))) && self.has_killed();
         Ok(if killed { Err(Stop::Memory.into()) } else { result })
@@ -294,7 +294,7 @@ impl Slot {
     /// Runs the program anew for each test, as long as there is time for all of them together.
     fn run_script(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         let limits = limits(request);
-        let mut tally = Tally::new(plan.steps.len());
+        let mut tally = TestTally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
         let mut left = Budget::for_all_runs(limits).less(self.used);
         let mut checking = plan.checker.as_deref().map(|checker| Checking::new(checker, request));
@@ -308,14 +308,14 @@ impl Slot {
                 break;
             }
             let budget = Budget::for_one(limits).at_most(left);
-            let mut kid = self.fork_within(ChildKind::Script, limits, Some(input), budget)?;
-            let fatal = self.run_once(&mut kid, &request.program.source, limits)?;
-            let used = Budget { cpu: kid.end(None).cpu, wall: kid.watched() };
+            let mut child = self.fork_within(ChildKind::Script, limits, Some(input), budget)?;
+            let fatal = self.run_once(&mut child, &request.program.source, limits)?;
+            let used = Budget { cpu: child.end(None).cpu, wall: child.watched() };
             cpu += used.cpu;
             left = left.less(used);
             self.used = self.used.and(used);
             match fatal {
-                None => match kid.written() {
+                None => match child.written() {
                     Ok(None) => tally.wrong(test, None),
                     Ok(Some(output)) => match &mut checking {
                         None if stdio::matches(output, any_of, plan.compare) => tally.pass(),
@@ -351,18 +351,18 @@ impl Slot {
     /// by itself does what it wrote decide.
     fn run_once(
         &mut self,
-        kid: &mut Kid,
+        child: &mut ChildProcess,
         source: &str,
         limits: Limits,
     ) -> Result<Option<Fatal>, Broken> {
-        let stop = match Ask::new(kid).run(source) {
+        let stop = match ProgramSession::new(child).run(source) {
             Ok(()) | Err(StepFailure::Stopped(Stop::Closed)) => {
-                kid.finish().err().unwrap_or(Stop::Closed)
+                child.finish().err().unwrap_or(Stop::Closed)
             }
             Err(StepFailure::Stopped(stop)) => stop,
             Err(failure) => return Ok(Some(Box::new(|test| failure.in_test(test)))),
         };
-        let how = self.how(kid, Some(&stop), limits)?;
+        let how = self.how(child, Some(&stop), limits)?;
         let left = how == How::Left;
         Ok((!left).then(|| -> Fatal { Box::new(move |test| how.verdict(Some(test))) }))
     }
@@ -370,7 +370,7 @@ impl Slot {
     /// The cause of a child's end: the program, or the machine.
     pub(super) fn how(
         &mut self,
-        kid: &mut Kid,
+        child: &mut ChildProcess,
         stop: Option<&Stop>,
         limits: Limits,
     ) -> Result<How, String> {
@@ -387,18 +387,18 @@ impl Slot {
             Some(Stop::Garbled) => return Ok(How::Garbled),
             Some(Stop::Closed) | None => {}
         }
-        if !kid.was_ready() {
-            kid.end(stop);
+        if !child.was_ready() {
+            child.end(stop);
             return Err("a child died before its jail was shut".to_owned());
         }
-        let ended = kid.end(stop);
+        let ended = child.end(stop);
         Ok(match ended.signal {
             // The kernel's own CPU limit, if we were late.
             Some(libc::SIGKILL | libc::SIGXCPU) if ended.cpu >= limits.cpu => How::Timeout,
             Some(libc::SIGKILL) if self.has_killed() => How::Memory,
             // Nothing inside the walls can kill like that, or only itself: a second time it has.
             Some(libc::SIGKILL) if !self.second_try => {
-                self.used = self.used.and(Budget { cpu: ended.cpu, wall: kid.watched() });
+                self.used = self.used.and(Budget { cpu: ended.cpu, wall: child.watched() });
                 return Err("a child was killed from outside".to_owned());
             }
             Some(signal) => How::Crashed(signal),
@@ -420,7 +420,7 @@ impl Slot {
         kind: ChildKind,
         limits: Limits,
         input: Option<&[u8]>,
-    ) -> Result<Kid, String> {
+    ) -> Result<ChildProcess, String> {
         let whole = Budget::for_one(limits);
         let budget = if kind == ChildKind::Program { whole.less(self.used) } else { whole };
         self.fork_within(kind, limits, input, budget)
@@ -473,7 +473,7 @@ impl Slot {
         limits: Limits,
         input: Option<&[u8]>,
         budget: Budget,
-    ) -> Result<Kid, String> {
+    ) -> Result<ChildProcess, String> {
         if self.zygote.is_none() {
             self.start_zygote()?;
         }
@@ -484,14 +484,14 @@ impl Slot {
         let order = self.order(kind, limits);
         let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
         // A file of its own for each child, with nothing in it where there is no input: what is done
-        // to an open file, its flags and its times, is found by whoever has it next.
+        // to an open file, its flags and its times, is visible to the next process that has it.
         let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
             .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
         let scratch = self.scratch.as_mut().map(Scratch::take).transpose()?;
         let options = ChildOptions { kind, stdin: stdin.as_fd(), budget, scratch };
-        let mut forked = Kid::fork(zygote, &order, options);
-        if let (Ok(kid), Some(core)) = (&mut forked, &self.core) {
-            kid.uses(core.clone(), limits.memory);
+        let mut forked = ChildProcess::fork(zygote, &order, options);
+        if let (Ok(child), Some(core)) = (&mut forked, &self.core) {
+            child.uses(core.clone(), limits.memory);
         }
         if forked.is_err() {
             self.zygote = None;
@@ -502,8 +502,8 @@ impl Slot {
 
 /// The processes of a test: the program, and the checker once there is one.
 struct Sides<'a> {
-    kid: &'a mut Kid,
-    checker: &'a mut Option<Kid>,
+    child: &'a mut ChildProcess,
+    checker: &'a mut Option<ChildProcess>,
     limits: Limits,
 }
 
@@ -521,7 +521,7 @@ pub(super) enum How {
     Crashed(i32),
     /// It left, or shut its channel.
     Left,
-    /// It wrote to its channel what is no answer.
+    /// It wrote bytes to its channel that are not an answer.
     Garbled,
     /// It had too many threads.
     Threads,

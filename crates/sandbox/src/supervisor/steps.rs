@@ -1,11 +1,11 @@
-//! One question to a child and what its answer means.
+//! One question to a child, and the interpretation of its answer.
 //!
 //! Nothing that a child says is a verdict: it sends values, and they are compared here.
 
 use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::verdict::Verdict;
 
-use super::kid::Kid;
+use super::child::ChildProcess;
 use super::setting::token;
 use super::stop::Stop;
 use crate::channel::Frame;
@@ -25,14 +25,14 @@ pub(crate) struct Raised {
 
 /// The result of comparing an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum StepResult {
     /// It is what was expected.
     Right,
     /// It is not; with the answer for people, where one value is the answer, or what was answered last.
     Wrong(Option<String>),
 }
 
-impl Answered {
+impl StepResult {
     fn of(is_right: bool, answer: &Value) -> Self {
         if is_right { Self::Right } else { Self::Wrong(Some(shown(answer))) }
     }
@@ -48,7 +48,7 @@ pub(crate) fn shown(answer: &Value) -> String {
 pub(crate) enum StepFailure {
     /// It raised this exception.
     Raised(Raised),
-    /// It answered with something that is no plain data.
+    /// It answered with something that is not plain data.
     Opaque,
     /// There will be no further answer.
     Stopped(Stop),
@@ -84,17 +84,17 @@ impl From<Stop> for StepFailure {
 
 /// Questions to one child.
 #[derive(Debug)]
-pub(crate) struct Ask<'a> {
-    kid: &'a mut Kid,
+pub(crate) struct ProgramSession<'a> {
+    child: &'a mut ChildProcess,
 }
 
-impl<'a> Ask<'a> {
-    pub(crate) fn new(kid: &'a mut Kid) -> Self {
-        Self { kid }
+impl<'a> ProgramSession<'a> {
+    pub(crate) fn new(child: &'a mut ChildProcess) -> Self {
+        Self { child }
     }
 
     /// Runs the part of a setup that comes before the program, while there is no program yet: what
-    /// goes wrong here is not its doing. What it makes in place of the entry point is nobody's answer.
+    /// goes wrong here is not its doing. Its replacement for the entry point is not the program's answer.
     pub(crate) fn set_up(&mut self, before: &str, steps: &[Step]) -> Result<(), StepFailure> {
         let entry_point = match steps.first() {
             Some(Step::Call { entry_point, .. }) => entry_point,
@@ -113,7 +113,7 @@ impl<'a> Ask<'a> {
     /// Runs a whole program to its end.
     pub(crate) fn run(&mut self, source: &str) -> Result<(), StepFailure> {
         self.ask(b'L', &[&texts(&[source, ""])])?;
-        match self.kid.receive()? {
+        match self.child.receive()? {
             Frame { kind: b'l', .. } => Ok(()),
             Frame { kind: b'e', payload } => Err(StepFailure::Raised(raised(&payload))),
             _ => Err(StepFailure::Stopped(Stop::Garbled)),
@@ -121,24 +121,26 @@ impl<'a> Ask<'a> {
     }
 
     /// Asks for one test; whether the answer is right.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<Answered, StepFailure> {
+    pub(crate) fn step(&mut self, step: &Step) -> Result<StepResult, StepFailure> {
         match step {
             Step::Value { expression, expected } => {
                 self.ask(b'V', &[expression.as_bytes()])?;
                 let answer = self.answer()?;
-                Ok(Answered::of(expected.accepts(&answer), &answer))
+                Ok(StepResult::of(expected.accepts(&answer), &answer))
             }
             Step::Truth { expression, expected } => {
                 self.ask(b'T', &[expression.as_bytes()])?;
                 match self.answer()? {
-                    Value::Bool(truth) => Ok(Answered::of(truth == *expected, &Value::Bool(truth))),
+                    Value::Bool(truth) => {
+                        Ok(StepResult::of(truth == *expected, &Value::Bool(truth)))
+                    }
                     _ => Err(StepFailure::Opaque),
                 }
             }
             Step::Call { entry_point, args, kwargs, expected } => {
                 self.ask(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
                 let answer = self.answer()?;
-                Ok(Answered::of(expected.accepts(&answer), &answer))
+                Ok(StepResult::of(expected.accepts(&answer), &answer))
             }
             Step::Check { .. } | Step::Run { .. } => {
                 Err(StepFailure::Test("not a question to a program".to_owned()))
@@ -153,10 +155,10 @@ impl<'a> Ask<'a> {
     /// and has asked the program nothing says nothing of it: it is broken, whatever the program is.
     pub(crate) fn check(
         &mut self,
-        checker: &mut Kid,
+        checker: &mut ChildProcess,
         setup: &str,
         step: &Step,
-    ) -> Result<Answered, StepFailure> {
+    ) -> Result<StepResult, StepFailure> {
         let Step::Check { code, proxies, modules, entry_point } = step else {
             return Err(StepFailure::Test("no test code".to_owned()));
         };
@@ -209,10 +211,10 @@ impl<'a> Ask<'a> {
 
     /// Sends a question. A program that has answered before it is asked has guessed what comes.
     fn ask(&mut self, kind: u8, payload: &[&[u8]]) -> Result<(), Stop> {
-        if self.kid.spoke_early() {
+        if self.child.spoke_early() {
             return Err(Stop::Garbled);
         }
-        self.kid.send(kind, payload)
+        self.child.send(kind, payload)
     }
 
     /// Asks for a value, and leaves it to the caller whether it is right.
@@ -230,7 +232,7 @@ impl<'a> Ask<'a> {
     }
 
     fn answer(&mut self) -> Result<Value, StepFailure> {
-        let Frame { kind, payload } = self.kid.receive()?;
+        let Frame { kind, payload } = self.child.receive()?;
         match kind {
             b'v' => decode(&payload, ValueLimits::default()).map_err(|_| StepFailure::Opaque),
             b'e' => Err(StepFailure::Raised(raised(&payload))),
@@ -287,8 +289,7 @@ struct CallHistory {
     wanted: bool,
     /// It has answered with more than that.
     answered: bool,
-    /// It has answered with what is no plain data: such a test does not pass, whatever the test code
-    /// makes of it.
+    /// It has answered with something that is not plain data: such a test does not pass.
     opaque: bool,
 }
 
@@ -305,12 +306,12 @@ impl CallHistory {
     }
 
     /// The test code came to its end.
-    fn passed(self) -> Result<Answered, StepFailure> {
+    fn passed(self) -> Result<StepResult, StepFailure> {
         match self {
             Self { opaque: true, .. } => Err(StepFailure::Opaque),
-            Self { wanted: true, .. } => Ok(Answered::Right),
+            Self { wanted: true, .. } => Ok(StepResult::Right),
             // What `check` is handed is a function: this program has none.
-            Self { answered: true, got, .. } => Ok(Answered::Wrong(got)),
+            Self { answered: true, got, .. } => Ok(StepResult::Wrong(got)),
             _ => Err(StepFailure::Test(
                 "it passes without asking the program for anything".to_owned(),
             )),
@@ -318,11 +319,11 @@ impl CallHistory {
     }
 
     /// The test code failed.
-    fn failed(self, kind: &[u8]) -> Result<Answered, StepFailure> {
+    fn failed(self, kind: &[u8]) -> Result<StepResult, StepFailure> {
         match self.last {
             _ if self.opaque => Err(StepFailure::Opaque),
             Some(last) => Err(last),
-            None if self.asked => Ok(Answered::Wrong(self.got)),
+            None if self.asked => Ok(StepResult::Wrong(self.got)),
             None => {
                 let kind = name(kind);
                 Err(StepFailure::Test(format!("it raises {kind} before it asks for anything")))
@@ -330,7 +331,7 @@ impl CallHistory {
         }
     }
 
-    /// The test code cannot go on.
+    /// The test code cannot continue.
     fn broken(&mut self, problem: String) -> StepFailure {
         match self.last.take() {
             Some(last) => last,
@@ -371,8 +372,7 @@ fn is_function(answer: &Result<Value, StepFailure>) -> bool {
     matches!(answer, Ok(Value::Tuple(parts)) if parts.first() == Some(&function))
 }
 
-/// An exception as a child tells of it: its class, a class below that which test code knows, and
-/// what else there is to it.
+/// An exception as a child sends it: its class, a base class that test code knows, and details.
 fn raised(payload: &[u8]) -> Raised {
     let mut parts = payload.splitn(3, |byte| *byte == 0);
     let kind = name(parts.next().unwrap_or_default());

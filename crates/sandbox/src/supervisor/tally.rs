@@ -1,11 +1,11 @@
-//! What is known of a program so far: how many tests passed, and what went wrong first.
+//! The results of a program so far: the number of passed tests, and the first failure.
 
 use whetstone_core::judgement::{Counts, Held, Judgement};
 use whetstone_core::verdict::Verdict;
 
 /// The results of a program so far.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct TestTally {
     total: u32,
     passed: u32,
     first: Option<Verdict>,
@@ -15,7 +15,7 @@ pub(crate) struct Tally {
     while_loading: bool,
 }
 
-impl Tally {
+impl TestTally {
     /// Nothing yet, of `total` tests.
     pub(crate) fn new(total: usize) -> Self {
         Self {

@@ -37,11 +37,11 @@ pub(crate) struct Watch {
     pid: i32,
     process: OwnedFd,
     most_memory: u64,
-    seen: Mutex<WatchState>,
+    seen: Mutex<ProcessWatch>,
 }
 
 #[derive(Debug)]
-struct WatchState {
+struct ProcessWatch {
     next: Instant,
     next_files: Instant,
     /// The folder outside that it writes to, if it has one.
@@ -62,7 +62,7 @@ impl Watch {
         scratch: Option<Arc<ProgramFolder>>,
     ) -> Self {
         let now = Instant::now();
-        let seen = WatchState {
+        let seen = ProcessWatch {
             next: now + EVERY,
             next_files: now + FILES_EVERY,
             scratch,
@@ -79,7 +79,7 @@ impl Watch {
         self.process.as_fd()
     }
 
-    /// Leaves the files to whoever else is blamed for them.
+    /// Stops counting the files: another process is responsible for them.
     pub(crate) fn forget_files(&self) {
         self.seen().scratch = None;
     }
@@ -115,7 +115,7 @@ impl Watch {
         self.seen().spent
     }
 
-    fn look_at_files(&self, seen: &mut WatchState) {
+    fn look_at_files(&self, seen: &mut ProcessWatch) {
         let Some(scratch) = &seen.scratch else { return };
         let (began, before) = (Instant::now(), os::thread_cpu_time());
         let left =
@@ -175,7 +175,7 @@ impl Watch {
         })
     }
 
-    fn seen(&self) -> MutexGuard<'_, WatchState> {
+    fn seen(&self) -> MutexGuard<'_, ProcessWatch> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

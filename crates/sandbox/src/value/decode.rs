@@ -23,7 +23,7 @@ impl Default for ValueLimits {
     }
 }
 
-/// Why bytes are no value.
+/// Why bytes are not a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no plain data at byte {at}: {problem}")]
 pub struct DecodeError {
@@ -48,7 +48,7 @@ pub enum DecodeProblem {
     /// The value ends before the bytes do.
     #[error("bytes are left over")]
     Leftover,
-    /// The tag of something that is no plain data.
+    /// The tag of something that is not plain data.
     #[error("tag {0:#04x} is not one of plain data")]
     Tag(u8),
     /// A number in a form that `CPython` does not write.

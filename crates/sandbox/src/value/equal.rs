@@ -5,23 +5,23 @@
 //! order, and NaN equals nothing. (In Python a NaN inside a container equals *itself*; what came
 //! out of another process is never itself.)
 
-use super::hash::{Hashes, Number};
+use super::hash::{HashNumber, Hashes};
 use super::{EqualityRule, Text, Value};
 
 /// Whether two values are equal as Python's `==` has it, up to `rule`.
 ///
 /// Both must pass [`check`](super::check()).
 pub fn equal(a: &Value, b: &Value, rule: EqualityRule) -> bool {
-    Comparison { rule, hashes: None }.equal(a, b)
+    ValueComparison { rule, hashes: None }.equal(a, b)
 }
 
-struct Comparison<'a> {
+struct ValueComparison<'a> {
     rule: EqualityRule,
     /// Made for the first set or dict: most values have none.
     hashes: Option<Hashes<'a>>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> ValueComparison<'a> {
     fn equal(&mut self, a: &'a Value, b: &'a Value) -> bool {
         match (a, b) {
             (Value::None, Value::None) | (Value::Ellipsis, Value::Ellipsis) => true,
@@ -39,7 +39,7 @@ impl<'a> Comparison<'a> {
                 self.pairing(&a, &b).is_some()
             }
             (Value::Dict(a), Value::Dict(b)) => self.dicts(a, b),
-            _ => match (Number::of(a), Number::of(b)) {
+            _ => match (HashNumber::of(a), HashNumber::of(b)) {
                 (Some(a), Some(b)) => a == b,
                 _ => false,
             },

@@ -1,6 +1,6 @@
 //! Hashes that agree with Python's `==`, for sets and dicts whose elements an enemy chose.
 //!
-//! Each comparison draws its own key, so nobody can choose elements that collide. Values that are
+//! Each comparison draws its own key, so elements that collide cannot be chosen. Values that are
 //! equal hash alike across types (`1`, `1.0`, `True`, `1+0j`), a set's hash does not depend on its
 //! order, and every NaN gets a hash of its own, because it equals nothing. The hash of a container
 //! is worked out once and kept by its address, so sets in sets in sets stay linear.
@@ -23,7 +23,7 @@ pub(super) struct Hashes<'a> {
 
 /// A number by its value: equal numbers of different types are one of these.
 #[derive(Debug, PartialEq)]
-pub(super) enum Number<'a> {
+pub(super) enum HashNumber<'a> {
     Whole(Cow<'a, Int>),
     /// Neither whole nor complex; perhaps infinite or NaN.
     Real(f64),
@@ -49,7 +49,7 @@ enum HashTag {
     Dict,
 }
 
-impl<'a> Number<'a> {
+impl<'a> HashNumber<'a> {
     pub(super) fn of(value: &'a Value) -> Option<Self> {
         Some(match value {
             Value::Bool(value) => Self::Whole(Cow::Owned(Int::from(i64::from(*value)))),
@@ -73,7 +73,7 @@ impl<'a> Hashes<'a> {
 
     /// The hash of a value.
     pub(super) fn of(&mut self, value: &'a Value) -> u64 {
-        if let Some(number) = Number::of(value) {
+        if let Some(number) = HashNumber::of(value) {
             return self.number(&number);
         }
         match value {
@@ -125,16 +125,18 @@ impl<'a> Hashes<'a> {
         hasher.finish()
     }
 
-    fn number(&mut self, number: &Number<'_>) -> u64 {
+    fn number(&mut self, number: &HashNumber<'_>) -> u64 {
         match number {
-            Number::Whole(whole) => match whole.as_i64() {
+            HashNumber::Whole(whole) => match whole.as_i64() {
                 Some(small) => self.key.hash_one((HashTag::Whole, small)),
                 None => self.key.hash_one((HashTag::Long, whole)),
             },
-            Number::Real(real) if real.is_nan() => self.nan(),
-            Number::Real(real) => self.key.hash_one((HashTag::Real, real.to_bits())),
-            Number::Complex(real, imaginary) if real.is_nan() || imaginary.is_nan() => self.nan(),
-            Number::Complex(real, imaginary) => {
+            HashNumber::Real(real) if real.is_nan() => self.nan(),
+            HashNumber::Real(real) => self.key.hash_one((HashTag::Real, real.to_bits())),
+            HashNumber::Complex(real, imaginary) if real.is_nan() || imaginary.is_nan() => {
+                self.nan()
+            }
+            HashNumber::Complex(real, imaginary) => {
                 // Adding zero turns -0.0 into 0.0.
                 let bits = ((real + 0.0).to_bits(), (imaginary + 0.0).to_bits());
                 self.key.hash_one((HashTag::Complex, bits))

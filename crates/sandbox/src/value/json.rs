@@ -8,7 +8,7 @@
 use super::int::{Int, MAX_DIGITS};
 use super::{Flaw, MAX_BYTES, MAX_DEPTH, Text, Value, check};
 
-/// Why text is no value.
+/// Why a text is not a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// Not JSON.

@@ -1,15 +1,15 @@
-//! Plain data: what a program returns, and what it should have.
+//! Plain data: values that a program returns, and the expected ones.
 //!
 //! A program's answer leaves its process as `CPython`'s `marshal` of version 2 and is read by
 //! [`decode`], which knows the tags of plain data and nothing else. What it should be comes from a
 //! task's JSON ([`from_json`]) or from the source of an assert ([`literal`]). [`equal`] is Python's
 //! `==` between the two: here, outside the process that could bend it.
 //!
-//! Whoever makes a value keeps two rules, which [`check`] tests: what stands in a set or is a key
+//! Code that makes a value keeps two rules, which [`check`] tests: what stands in a set or is a key
 //! can be hashed, and no set or dict holds an element or key twice. Everything here is linear in
 //! the size of its input, whoever wrote it, and recursion ends at [`MAX_DEPTH`].
 //!
-//! Not here: classes. An answer that is no plain data has no value.
+//! Not here: classes. An answer that is not plain data has no value.
 
 mod check;
 mod decode;

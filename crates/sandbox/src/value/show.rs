@@ -1,4 +1,4 @@
-//! A value as Python would write it, for people: at most so many characters of it.
+//! A value as Python would write it, for people, up to a number of characters.
 //!
 //! The work is bounded by what is shown, however large the value is. Control characters are escaped as
 //! in Python. Not here: a text that can be read back; what is cut ends in `…`.

@@ -22,7 +22,7 @@ pub(crate) struct Interpreter {
     pub(crate) libraries: Vec<PathBuf>,
 }
 
-/// Why a command is no interpreter that can be used.
+/// Why a command cannot be used as an interpreter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InterpreterError {
     /// It cannot be started.

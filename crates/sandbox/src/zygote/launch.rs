@@ -196,7 +196,7 @@ fn unshare_or(flags: CloneFlags) -> Result<(), String> {
     unshare(flags).map_err(|error| format!("the kernel refuses fresh namespaces: {error}"))
 }
 
-/// The machine's name is nobody's business in there.
+/// Hides the machine's host name.
 fn forget_host_name() -> Result<(), String> {
     crate::os::set_host_name("whet").map_err(|error| format!("cannot change the name: {error}"))
 }

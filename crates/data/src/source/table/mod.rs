@@ -33,7 +33,7 @@ pub(super) type Each<'a> = &'a mut dyn FnMut(u64, Result<Object, String>) -> Con
 
 /// The file format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Format {
+pub(super) enum TableFormat {
     Parquet,
     Lines,
     Array,
@@ -51,7 +51,7 @@ pub(super) enum TableError {
 /// The format and compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Encoding {
-    pub(super) format: Format,
+    pub(super) format: TableFormat,
     /// Compressed by gzip.
     pub(super) packed: bool,
 }
@@ -65,9 +65,9 @@ impl Encoding {
             None => (name.as_str(), false),
         };
         let format = match name.rsplit_once('.')?.1 {
-            "jsonl" | "ndjson" => Format::Lines,
-            "json" => Format::Array,
-            "parquet" => Format::Parquet,
+            "jsonl" | "ndjson" => TableFormat::Lines,
+            "json" => TableFormat::Array,
+            "parquet" => TableFormat::Parquet,
             _ => return None,
         };
         Some(Self { format, packed })
@@ -78,7 +78,7 @@ impl Encoding {
 pub(super) fn read(path: &Path, encoding: Encoding, each: Each<'_>) -> Result<(), TableError> {
     let Encoding { format, packed } = encoding;
     let file = File::open(path).map_err(TableError::Io)?;
-    if format == Format::Parquet {
+    if format == TableFormat::Parquet {
         return columns::read(file, packed, each);
     }
     let file = BufReader::with_capacity(1 << 16, file);
@@ -92,14 +92,14 @@ pub(super) fn read(path: &Path, encoding: Encoding, each: Each<'_>) -> Result<()
         &mut plain
     };
     match format {
-        Format::Lines => lines(path, reader, each),
+        TableFormat::Lines => lines(path, reader, each),
         _ => array::read(reader, MAX_LINE_BYTES, each),
     }
 }
 
 /// The names of a parquet file's columns; other formats have none until a row is read.
 pub(super) fn columns(path: &Path, encoding: Encoding) -> Result<Option<Vec<String>>, TableError> {
-    if encoding.format != Format::Parquet {
+    if encoding.format != TableFormat::Parquet {
         return Ok(None);
     }
     let file = File::open(path).map_err(TableError::Io)?;

@@ -41,11 +41,11 @@ fn packed(contents: &[u8]) -> Vec<u8> {
 #[test]
 fn names_say_the_format() {
     let of = |name: &str| Encoding::of(Path::new(name)).map(|found| (found.format, found.packed));
-    assert_eq!(of("a/mbpp.jsonl"), Some((Format::Lines, false)));
-    assert_eq!(of("HumanEval.JSONL.gz"), Some((Format::Lines, true)));
-    assert_eq!(of("sanitized-mbpp.json"), Some((Format::Array, false)));
-    assert_eq!(of("train-00000-of-00001.parquet"), Some((Format::Parquet, false)));
-    assert_eq!(of("x.parquet.gz"), Some((Format::Parquet, true)));
+    assert_eq!(of("a/mbpp.jsonl"), Some((TableFormat::Lines, false)));
+    assert_eq!(of("HumanEval.JSONL.gz"), Some((TableFormat::Lines, true)));
+    assert_eq!(of("sanitized-mbpp.json"), Some((TableFormat::Array, false)));
+    assert_eq!(of("train-00000-of-00001.parquet"), Some((TableFormat::Parquet, false)));
+    assert_eq!(of("x.parquet.gz"), Some((TableFormat::Parquet, true)));
     assert_eq!(of("mbpp.csv"), None);
     assert_eq!(of("gz"), None);
 }

@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use pulp::{Arch, Simd, WithSimd};
 
 use self::pack::{PANEL, Room, STRIP, Span, panels, strips};
-use self::tile::{Broad, Single, Target, tile};
+use self::tile::{Broad, Single, TileTarget, tile};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::vectorized::LANES;
@@ -151,7 +151,7 @@ impl ProductCall {
             OperandSide { data: self.b, count: n, step: self.b_strides.1, inner: self.b_strides.0 };
         let turned = m <= FEW && m < n && columns.inner == 1;
         let (broad, single) = if turned { (rows, columns) } else { (columns, rows) };
-        let target = Target {
+        let target = TileTarget {
             to: self.to,
             stride: self.to_stride,
             turned,
@@ -180,7 +180,7 @@ struct Product<'a> {
     /// The side along the vectors, and the other.
     broad: OperandSide,
     single: OperandSide,
-    target: Target,
+    target: TileTarget,
     depth: usize,
     rooms: &'a mut (Room, Room),
 }
@@ -195,7 +195,7 @@ impl WithSimd for Product<'_> {
         let block = inner.div_ceil(blocks);
         for first in (0..inner).step_by(block) {
             let depth = block.min(inner - first);
-            let target = Target { fresh: target.fresh && first == 0, ..target };
+            let target = TileTarget { fresh: target.fresh && first == 0, ..target };
             let packed = single.inner != 1 && single.count > ONCE;
             let at_once = if packed { STRIPS / depth / STRIP * STRIP } else { single.count };
             for row in (0..single.count).step_by(at_once) {
@@ -242,7 +242,7 @@ struct RowStrip {
     strip: Strip,
     count: usize,
     depth: usize,
-    target: Target,
+    target: TileTarget,
 }
 
 /// Panels of the same width, and where their first number goes along the vectors.

@@ -105,7 +105,7 @@ unsafe fn add_place<S: Simd, const VECTORS: usize, const ROWS: usize>(
 
 /// The destination of a tile, and how it is written.
 #[derive(Clone, Copy)]
-pub(super) struct Target {
+pub(super) struct TileTarget {
     pub(super) to: *mut f32,
     pub(super) stride: usize,
     /// Whether rows of the tile are columns of the result.
@@ -115,7 +115,7 @@ pub(super) struct Target {
     pub(super) scale: f32,
 }
 
-impl Target {
+impl TileTarget {
     /// Further on, by rows of the tile and by numbers along its vectors.
     ///
     /// # Safety

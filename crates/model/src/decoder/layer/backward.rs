@@ -13,8 +13,8 @@ use whetstone_kernels::{Buffer, Matrix, MatrixMut, WriteMode, swiglu};
 use super::fused::FusedGradient;
 use super::heads::{HeadRange, QkNorm, both_norms, heads_of};
 use super::{
-    Layer, LayerGradients, Network, NormInput, Packed, Rope, SavedActivations, SavedProjections,
-    norm, normed,
+    Layer, LayerGradients, Network, NormInput, Packed, RopeInput, SavedActivations,
+    SavedProjections, norm, normed,
 };
 use crate::decoder::pass::Pass;
 use crate::decoder::projection::WeightBackward;
@@ -138,7 +138,7 @@ impl Layer {
     fn place_backward(
         &self,
         pass: &Pass<'_>,
-        rope: Rope<'_>,
+        rope: RopeInput<'_>,
         from: QkvGradient<'_>,
         sums: &mut GradientAccumulator<'_>,
     ) -> Buffer {
@@ -154,7 +154,7 @@ impl Layer {
             return dqkv;
         }
         let (_, both) = heads_of(tokens, width, HeadRange::rotated(shape), shape);
-        let Rope { positions, table } = rope;
+        let RopeInput { positions, table } = rope;
         let angles = Angles { table, positions, direction: Rotate::Inverse };
         rope::turn(device, &mut dqkv.view_mut(), both, angles);
         let Some(gains) = self.qk_norm else { return dqkv };

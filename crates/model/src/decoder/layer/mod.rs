@@ -7,9 +7,8 @@
 //!
 //! The activations saved for the backward pass are those that are expensive to recompute: the two
 //! residuals, queries, keys and values, the attention output, the gate and the up projection and,
-//! with fused projections, their narrow products. Norms, rotations and activation functions are
-//! recomputed, as are other narrow products. With [`Keep::Input`] only `x0` is saved and the whole
-//! layer is recomputed.
+//! with fused projections, their narrow products. Norms, rotations, activation functions and other
+//! narrow products are recomputed; with [`Keep::Input`], the whole layer is, from `x0`.
 
 mod backward;
 mod fused;
@@ -56,7 +55,7 @@ pub(crate) struct Layer {
 
 /// Positions of tokens, and the table by which queries and keys are rotated at each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rope<'a> {
+pub(crate) struct RopeInput<'a> {
     pub(crate) positions: View<'a, u32>,
     pub(crate) table: &'a RopeTable,
 }
@@ -65,7 +64,7 @@ pub(crate) struct Rope<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packed<'a> {
     pub(crate) offsets: Offsets<'a>,
-    pub(crate) rope: Rope<'a>,
+    pub(crate) rope: RopeInput<'a>,
 }
 
 impl Packed<'_> {
@@ -104,7 +103,7 @@ pub(crate) enum Needed {
 /// Positions of tokens, and places in pages for their keys and values.
 #[derive(Debug)]
 pub(crate) struct CachePositions<'a> {
-    pub(crate) rope: Rope<'a>,
+    pub(crate) rope: RopeInput<'a>,
     pub(crate) cache: &'a mut Cache,
     pub(crate) layer: usize,
     pub(crate) slots: View<'a, u32>,
@@ -244,7 +243,7 @@ impl Layer {
     pub(crate) fn place(
         &self,
         pass: &Pass<'_>,
-        rope: Rope<'_>,
+        rope: RopeInput<'_>,
         qkv: &mut Buffer,
     ) -> Option<Buffer> {
         let (sizes, shape) = (pass.sizes, &pass.sizes.shape);
@@ -264,7 +263,7 @@ impl Layer {
         let to = beside.as_mut().unwrap_or(qkv);
         let stride = self.qkv_stride(sizes);
         let (_, both) = heads_of(tokens, stride, HeadRange::rotated(shape), shape);
-        let Rope { positions, table } = rope;
+        let RopeInput { positions, table } = rope;
         let angles = Angles { table, positions, direction: Rotate::Forward };
         rope::turn(pass.device, &mut to.view_mut(), both, angles);
         beside
@@ -296,7 +295,7 @@ impl Layer {
 
     /// The arguments of a fused norm and rotation, if there are norms and the device has a kernel
     /// for both.
-    fn placing<'b>(&self, pass: &Pass<'b>, rope: Rope<'b>) -> Option<Placing<'b>> {
+    fn placing<'b>(&self, pass: &Pass<'b>, rope: RopeInput<'b>) -> Option<Placing<'b>> {
         let QkNorm { q, k } = self.qk_norm?;
         let sizes = pass.sizes;
         let there = qk_norm_rope::is_there(pass.device, &sizes.shape, self.qkv_stride(sizes));

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use crate::journal::Position;
 use crate::report::rollouts::Journals;
-use crate::report::survey::Reach;
+use crate::report::survey::SurveyReach;
 
 /// The part of a run that a page has already received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Cursor {
     /// The place behind the last event.
     pub(in crate::report) events: Position,
     /// Position in the rollouts.
-    pub(in crate::report) rollouts: Reach,
+    pub(in crate::report) rollouts: SurveyReach,
     /// The crc of the figures that were seen; 0 if there were none.
     pub(in crate::report) figures_crc: u32,
 }
@@ -32,7 +32,8 @@ pub struct NotACursor;
 
 impl fmt::Display for Cursor {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { events, rollouts: Reach { journals, last_step, end, .. }, figures_crc } = self;
+        let Self { events, rollouts: SurveyReach { journals, last_step, end, .. }, figures_crc } =
+            self;
         let Journals { count, names_crc } = journals;
         write!(out, "{events}.{count}-{names_crc:08x}.{last_step}.{end}.{figures_crc:08x}")
     }
@@ -53,7 +54,7 @@ impl FromStr for Cursor {
         let (last_step, end) = (place(last_step)?, place(end)?);
         let cursor = Self {
             events: place(events)?,
-            rollouts: Reach { journals, last_step, end, ..Reach::default() },
+            rollouts: SurveyReach { journals, last_step, end, ..SurveyReach::default() },
             figures_crc: crc(figures)?,
         };
         // One text for each: what reads back differently was not ours.

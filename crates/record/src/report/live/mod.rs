@@ -21,7 +21,7 @@ pub use self::news::{News, Texts, news};
 use super::limits::{MAX_COMPLETIONS, MAX_STEPS, MAX_TEXT_BYTES};
 use super::page::{Page, PageForm};
 use super::tasks::PageTasks;
-use super::{Drawn, completions::Written, tasks::Known};
+use super::{Drawn, completions::WrittenCompletion, tasks::Known};
 use crate::error::ViewError;
 use crate::run_dir::RunView;
 
@@ -37,7 +37,7 @@ pub struct LivePage {
 
 /// The input of the page's script.
 #[derive(Serialize)]
-struct Start {
+struct LiveStart {
     cursor: String,
     /// Positions of tasks that may be answered later.
     places: BTreeMap<String, (usize, usize)>,
@@ -62,9 +62,9 @@ impl LivePage {
         Ok(page.end()?)
     }
 
-    fn start(&self, written: Written, known: &Known) -> Result<Vec<u8>, ViewError> {
+    fn start(&self, written: WrittenCompletion, known: &Known) -> Result<Vec<u8>, ViewError> {
         let places = known.iter().map(|(task, &place)| (task.to_string(), place));
-        let start = Start {
+        let start = LiveStart {
             cursor: self.drawn.cursor.to_string(),
             places: places.collect(),
             text_bytes: written.text_bytes,

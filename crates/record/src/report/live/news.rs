@@ -9,12 +9,12 @@ use crate::error::ViewError;
 use crate::event;
 use crate::journal::{self, Position};
 use crate::report::chunk::pack;
-use crate::report::completions::Index;
+use crate::report::completions::CompletionIndex;
 use crate::report::figures;
 use crate::report::limits::CHUNK_BYTES;
 use crate::report::rollouts::{self, Journals};
 use crate::report::shown::{SamplingFields, Shown};
-use crate::report::survey::{Reach, Survey};
+use crate::report::survey::{Survey, SurveyReach};
 use crate::report::tasks::Known;
 use crate::run_dir::RunView;
 
@@ -45,13 +45,13 @@ pub struct News {
     is_written: bool,
     /// Records of the page's feed.
     records: Vec<Box<RawValue>>,
-    completions: Option<Completions>,
+    completions: Option<NewCompletions>,
 }
 
 /// Completions that came: a chunk of the page, and their part of its index.
 #[derive(Debug, Serialize)]
-struct Completions {
-    index: Index,
+struct NewCompletions {
+    index: CompletionIndex,
     chunk: String,
     text_bytes: u64,
 }
@@ -76,7 +76,7 @@ fn read(view: &RunView, cursor: &Cursor, texts: Texts) -> Result<Option<News>, V
     let mut fresh = Fresh::new(texts);
     let (reach, more_rollouts) = fresh.read(view, cursor.rollouts, &mut records)?;
     let figures_crc = new_figures(view, cursor.figures_crc, &mut records)?;
-    let rollouts = Reach { journals, ..reach };
+    let rollouts = SurveyReach { journals, ..reach };
     Ok(Some(News {
         cursor: Cursor { events, rollouts, figures_crc }.to_string(),
         more: more_events || more_rollouts,
@@ -131,7 +131,7 @@ fn new_figures(
 /// Completions that are being gathered.
 struct Fresh {
     texts: Texts,
-    index: Index,
+    index: CompletionIndex,
     /// The chunk so far, a JSON array without its end.
     chunk: Vec<u8>,
     text_bytes: u64,
@@ -140,7 +140,13 @@ struct Fresh {
 
 impl Fresh {
     fn new(texts: Texts) -> Self {
-        Self { texts, index: Index::new(), chunk: Vec::new(), text_bytes: 0, completions: 0 }
+        Self {
+            texts,
+            index: CompletionIndex::new(),
+            chunk: Vec::new(),
+            text_bytes: 0,
+            completions: 0,
+        }
     }
 
     /// Reads new records and adds the statistics of their steps; returns the position, and whether
@@ -148,9 +154,9 @@ impl Fresh {
     fn read(
         &mut self,
         view: &RunView,
-        from: Reach,
+        from: SurveyReach,
         records: &mut Vec<Box<RawValue>>,
-    ) -> Result<(Reach, bool), ViewError> {
+    ) -> Result<(SurveyReach, bool), ViewError> {
         if rollouts::read_from(view, from.end)?.next().transpose()?.is_none() {
             return Ok((from, false));
         }
@@ -191,14 +197,14 @@ impl Fresh {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Option<Completions>, ViewError> {
+    fn finish(mut self) -> Result<Option<NewCompletions>, ViewError> {
         if self.chunk.is_empty() {
             return Ok(None);
         }
         self.chunk.push(b']');
         self.index.chunks.push(self.completions);
         let (index, text_bytes) = (self.index, self.text_bytes);
-        Ok(Some(Completions { index, chunk: pack(&self.chunk)?, text_bytes }))
+        Ok(Some(NewCompletions { index, chunk: pack(&self.chunk)?, text_bytes }))
     }
 }
 

@@ -1,11 +1,11 @@
-//! What one expression holds, given what names, attributes and functions do.
+//! The answers that one expression holds, given those of names, attributes and functions.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Expr, ExprCall, ExprName};
 
-use super::{Answers, Holds, NamedFunction, ParameterValues, ValuesHeld, is_class};
+use super::{Holds, NamedFunction, ParameterValues, ProgramAnswers, ValuesHeld, is_class};
 use crate::plan::follow::{arguments, called_name, is_asserting};
-use crate::plan::function::Function;
+use crate::plan::function::ProgramFunction;
 use crate::plan::python::is_builtin;
 use crate::plan::question::first;
 use crate::plan::unused::is_by_text;
@@ -13,7 +13,7 @@ use crate::plan::unused::is_by_text;
 /// Looks for what an expression holds.
 #[derive(Clone, Copy)]
 pub(super) struct ValueFinder<'s, 'a> {
-    pub(super) answers: &'s Answers<'a>,
+    pub(super) answers: &'s ProgramAnswers<'a>,
     pub(super) given: ParameterValues,
     pub(super) found: Holds<'a>,
 }
@@ -88,7 +88,8 @@ impl<'a> ValueFinder<'_, 'a> {
                 let named = root.and_then(|name| answers.functions.get(name).copied());
                 let held = self.known().attributes.get(name).and_then(|holds| holds.function);
                 // `errors.append(e)`
-                let is_clear = |known: &NamedFunction<'_>| known.function != Function::Unclear;
+                let is_clear =
+                    |known: &NamedFunction<'_>| known.function != ProgramFunction::Unclear;
                 let function = named.max(held).max(of.function.filter(is_clear));
                 let is_programs = of.answer || of.object || function.is_some();
                 let value = if is_programs { Holds::of_program() } else { Holds::default() };
@@ -109,8 +110,8 @@ impl<'a> ValueFinder<'_, 'a> {
         let given = Holds::of_all(each.iter().copied());
         if called_name(&call.func) == Some("partial") {
             let function = given.function.map(|known| match known.function {
-                Function::EntryPoint => known,
-                _ => NamedFunction { function: Function::Bound, ..known },
+                ProgramFunction::EntryPoint => known,
+                _ => NamedFunction { function: ProgramFunction::Bound, ..known },
             });
             return Holds { function, ..given };
         }
@@ -165,7 +166,7 @@ impl<'e> Visitor<'e> for ValueFinder<'_, '_> {
 pub(super) struct Callee<'a> {
     /// The function of the program that it may be.
     pub(super) function: Option<NamedFunction<'a>>,
-    /// What it returns, apart from its arguments, if it is none.
+    /// Its return value, apart from its arguments, if it is not a function of the program.
     value: Holds<'a>,
 }
 
@@ -189,7 +190,7 @@ fn takes_functions(callee: &Expr) -> bool {
         Expr::Name(name) if is_builtin(&name.id) => {
             matches!(name.id.as_str(), "map" | "filter")
         }
-        // Text calls nobody: `''.join(words)`.
+        // Methods of text call no function: `''.join(words)`.
         Expr::Attribute(method) => !is_asserting(&method.attr) && !method.value.is_literal_expr(),
         _ => true,
     }

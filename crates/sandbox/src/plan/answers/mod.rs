@@ -4,12 +4,12 @@
 //! An expression holds an answer unless that is ruled out: a literal holds none, nor does what Python's own
 //! functions and operators make of expressions without one, nor a name all of whose values are such
 //! expressions. What a function of the program returned is an answer, wherever it was put since, and so is
-//! whatever nobody can follow: an exception, an argument of a function that is handed on, the value of a
+//! whatever cannot be followed: an exception, an argument of a function that is handed on, the value of a
 //! callee that is not known. An object that the test made of a class of the program (`Node(1)`) is none, but
 //! what its methods return is.
 //!
 //! A callee is a function of the program if one may have got there: by another name, in a collection, as
-//! what a function returns, or in a way that nobody can follow.
+//! what a function returns, or in a way that cannot be followed.
 
 mod look;
 
@@ -20,7 +20,7 @@ use ruff_python_ast::{Expr, ExprCall};
 pub(super) use self::look::is_equality;
 use self::look::{ValueFinder, applied};
 use super::follow::{AssignmentTarget, FlowValue, FlowValues, Stands, arguments, places};
-use super::function::Function;
+use super::function::ProgramFunction;
 use super::question::first;
 
 /// A value is followed from name to name this many times: more than any test hands it on, and few enough for
@@ -30,7 +30,7 @@ pub(super) const ROUNDS: usize = 64;
 /// A function of the program, by the name that the program has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NamedFunction<'a> {
-    pub(super) function: Function,
+    pub(super) function: ProgramFunction,
     pub(super) name: &'a str,
 }
 
@@ -86,7 +86,7 @@ enum ParameterValues {
 }
 
 /// Answers of the program in a piece of test code.
-pub(super) struct Answers<'a> {
+pub(super) struct ProgramAnswers<'a> {
     values: &'a FlowValues<'a>,
     functions: BTreeMap<&'a str, NamedFunction<'a>>,
     /// The values of names and attributes if parameters hold answers.
@@ -101,17 +101,23 @@ pub(super) struct Answers<'a> {
     anything: Holds<'a>,
 }
 
-impl<'a> Answers<'a> {
+impl<'a> ProgramAnswers<'a> {
     /// Finds them, given the functions of the program.
-    pub(super) fn find(values: &'a FlowValues<'a>, functions: BTreeMap<&'a str, Function>) -> Self {
+    pub(super) fn find(
+        values: &'a FlowValues<'a>,
+        functions: BTreeMap<&'a str, ProgramFunction>,
+    ) -> Self {
         let known =
             functions.into_iter().map(|(name, function)| (name, NamedFunction { function, name }));
         let functions: BTreeMap<_, _> = known.collect();
         let is_handed = |one: &&NamedFunction<'_>| {
-            one.function == Function::Other && !is_class(one.name) && values.hands_on(one.name)
+            one.function == ProgramFunction::Other
+                && !is_class(one.name)
+                && values.hands_on(one.name)
         };
         let handed = functions.values().filter(is_handed).max();
-        let handed = handed.map(|known| NamedFunction { function: Function::Unclear, ..*known });
+        let handed =
+            handed.map(|known| NamedFunction { function: ProgramFunction::Unclear, ..*known });
         let mut answers = Self {
             values,
             functions,

@@ -1,4 +1,4 @@
-//! What the parameters of functions stand for, and what is put into names and attributes.
+//! The values of parameters, and the values that are put into names and attributes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use super::places::{AssignmentTarget, places};
 use super::{
     Called, FlowValue, FlowValues, MAX_BYTES, TextOrigin, bytes, called_name, is_asserting,
 };
-use crate::plan::function::Function;
+use crate::plan::function::ProgramFunction;
 use crate::plan::names::ScopeNames;
 use crate::plan::python::is_module;
 use crate::plan::question::first;
 use crate::plan::source::SourceError;
 
 /// The parameters of a function.
-pub(super) struct Taken<'a> {
+pub(super) struct ArgumentsTaken<'a> {
     positional: Vec<&'a str>,
     /// Those that may be named, and where the others go.
     all: Vec<&'a str>,
@@ -26,7 +26,7 @@ pub(super) struct Taken<'a> {
     within: TextRange,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> ArgumentsTaken<'a> {
     pub(super) fn of(parameters: &'a Parameters, skipped: usize, within: TextRange) -> Self {
         let positional = parameters.posonlyargs.iter().chain(&parameters.args);
         Self {
@@ -43,7 +43,7 @@ impl<'a> Taken<'a> {
         Self { positional: fields.clone(), all: fields, rest: None, keywords: None, within }
     }
 
-    /// The parameters that get an argument of this name, or of names that nobody knows.
+    /// The parameters that get an argument of this name, or of unknown names.
     fn named(&self, name: Option<&str>) -> Vec<&'a str> {
         let Some(name) = name else { return self.all.clone() };
         let found = self.all.iter().copied().find(|one| *one == name);
@@ -70,7 +70,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-type Functions<'f> = BTreeMap<&'f str, Function>;
+type Functions<'f> = BTreeMap<&'f str, ProgramFunction>;
 
 impl<'a> FlowValues<'a> {
     /// Hands the arguments of every call to the parameters that they are for, `programs` being the functions of
@@ -123,7 +123,8 @@ impl<'a> FlowValues<'a> {
         }
         if let Expr::Lambda(lambda) = call.func.as_ref() {
             self.linked.insert(std::ptr::from_ref(lambda));
-            let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0, lambda.range()));
+            let taken =
+                lambda.parameters.iter().map(|all| ArgumentsTaken::of(all, 0, lambda.range()));
             given.extend(taken.flat_map(|taken| taken.given(&call.arguments, 0)));
         }
         for (to, expression) in given {
@@ -185,7 +186,7 @@ impl<'a> FlowValues<'a> {
         }
     }
 
-    /// Parameters of functions that are called by nobody knows whom, and what contexts hand out.
+    /// Parameters of functions with unknown callers, and the values of context managers.
     fn find_unknown(&mut self, programs: &Functions<'_>) {
         // What a decorator of the test or of the program makes of a function is what that returns.
         for (name, decorator) in std::mem::take(&mut self.decorated) {
@@ -233,7 +234,7 @@ impl<'a> FlowValues<'a> {
         for (place, value) in merged {
             match place {
                 AssignmentTarget::Attribute(name) => {
-                    self.attributes.entry(name).or_default().push(value)
+                    self.attributes.entry(name).or_default().push(value);
                 }
                 AssignmentTarget::Name(name) if self.defines(name) => {
                     self.returned.entry(name).or_default().push(value);

@@ -1,4 +1,4 @@
-//! What names, attributes and functions of a piece of test code stand for.
+//! The values of names, attributes and functions in a piece of test code.
 //!
 //! Scopes are not told apart: a name stands for everything that it is assigned anywhere, and a parameter
 //! for everything that a function of its name is called with.
@@ -13,7 +13,7 @@ use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{Expr, ExprCall, ExprLambda, ExprName, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use self::link::Taken;
+use self::link::ArgumentsTaken;
 pub(super) use self::link::arguments;
 pub(super) use self::places::{AssignmentTarget, places};
 
@@ -77,7 +77,7 @@ pub(super) struct FlowValues<'a> {
     /// Calls whose values get a name, and those that are held against `None` at once.
     assigned: Vec<(&'a str, Called<'a>)>,
     void: Vec<Called<'a>>,
-    parameters: BTreeMap<&'a str, Vec<Taken<'a>>>,
+    parameters: BTreeMap<&'a str, Vec<ArgumentsTaken<'a>>>,
     imported: BTreeSet<&'a str>,
     decorated: Vec<(&'a str, FlowValue<'a>)>,
     /// Fields of classes: `class Case: answer: int`.
@@ -110,7 +110,7 @@ impl<'a> FlowValues<'a> {
         self.parameters.contains_key(name)
     }
 
-    /// Calls whose values nobody reads.
+    /// Calls whose values are not read.
     pub(super) fn dropped(&self) -> impl Iterator<Item = Called<'a>> {
         let assigned = self.assigned.iter().filter(|(name, _)| self.reads(name) == 0);
         self.statements.iter().chain(assigned.map(|(_, called)| called)).copied()
@@ -211,7 +211,8 @@ impl<'a> FlowValues<'a> {
                 self.linked.insert(std::ptr::from_ref(lambda));
                 let returned = self.value(&lambda.body);
                 self.returned.entry(&name.id).or_default().push(returned);
-                let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0, lambda.range()));
+                let taken =
+                    lambda.parameters.iter().map(|all| ArgumentsTaken::of(all, 0, lambda.range()));
                 self.parameters.entry(&name.id).or_default().extend(taken);
             }
             (Expr::Name(name), _) => {

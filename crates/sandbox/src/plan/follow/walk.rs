@@ -1,4 +1,4 @@
-//! The walk over statements that finds what names stand for.
+//! The walk over statements that finds the values of names.
 
 use ruff_python_ast::visitor::{
     Visitor, walk_comprehension, walk_except_handler, walk_expr, walk_parameters, walk_pattern,
@@ -10,7 +10,7 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
-use super::link::Taken;
+use super::link::ArgumentsTaken;
 use super::{FlowValues, places};
 use crate::plan::names::captured;
 use crate::plan::unused::is_by_text;
@@ -22,10 +22,11 @@ impl<'a> FlowValues<'a> {
         });
         let class = self.class.take();
         let skipped = usize::from(class.is_some() && !is_static);
-        let (name, taken) = (def.name.as_str(), Taken::of(&def.parameters, skipped, def.range()));
+        let (name, taken) =
+            (def.name.as_str(), ArgumentsTaken::of(&def.parameters, skipped, def.range()));
         let name = match class {
             Some(class) if name == "__init__" => class,
-            // Nobody calls it by its name.
+            // It is not called by its name.
             Some(_) if name.starts_with("__") => {
                 *self.handed.entry(name).or_default() += 1;
                 name
@@ -49,7 +50,10 @@ impl<'a> FlowValues<'a> {
         let fields = def.body.iter().filter_map(field).map(|name| name.id.as_str());
         let fields: Vec<_> = fields.collect();
         self.fields.extend(&fields);
-        self.parameters.entry(&def.name).or_default().push(Taken::fields(fields, def.range()));
+        self.parameters
+            .entry(&def.name)
+            .or_default()
+            .push(ArgumentsTaken::fields(fields, def.range()));
         def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
         if let Some(arguments) = def.arguments.as_deref() {
             self.visit_arguments(arguments);
@@ -128,7 +132,7 @@ impl<'a> Visitor<'a> for FlowValues<'a> {
                 return self.branches.truncate(depth);
             }
             Stmt::Match(choice) => {
-                let mut names = Captured::default();
+                let mut names = CapturedNames::default();
                 choice.cases.iter().for_each(|case| names.visit_pattern(&case.pattern));
                 for name in names.0 {
                     self.bind(name, self.value(&choice.subject));
@@ -218,9 +222,9 @@ impl<'a> Visitor<'a> for FlowValues<'a> {
 
 /// The names that patterns bind.
 #[derive(Default)]
-struct Captured<'a>(Vec<&'a str>);
+struct CapturedNames<'a>(Vec<&'a str>);
 
-impl<'a> Visitor<'a> for Captured<'a> {
+impl<'a> Visitor<'a> for CapturedNames<'a> {
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
         self.0.extend(captured(pattern));
         walk_pattern(self, pattern);

@@ -1,6 +1,6 @@
 //! Tests in which the program would judge its own answer.
 //!
-//! `assert is_close(add(2, 3), 5)`, where nobody defines `is_close`: it would be the program's, and
+//! `assert is_close(add(2, 3), 5)`, where `is_close` is not defined: it would be the program's, and
 //! be asked in the program's process, with the expected value as an argument. Such a test is broken,
 //! whatever the program does. The same goes for `np.allclose(add(2, 3), 5)` without an import of `np`,
 //! and for `is_valid(solve(3))`.
@@ -14,7 +14,7 @@
 //! | a side of another comparison of that kind, or only its size or truth is compared | fine | refused |
 //! | in the condition of a branch or a loop below which nothing raises | fine | refused |
 //! | handed to a function of the program, or shown | fine | fine |
-//! | anything else: true or false, matched, a choice, returned to somebody who is not known | refused | refused |
+//! | anything else: true or false, matched, a choice, returned to an unknown caller | refused | refused |
 //!
 //! What is assigned or returned in a branch has the value of its condition as well.
 //!
@@ -23,7 +23,7 @@
 //! ([`answers`](super::answers)). `decode(encode(text), key) == text` is fine: what it compares is the answer. A
 //! test in which the program has one function alone has no judge.
 //!
-//! Methods of the program's objects are no judges: what they are told is the author's choice
+//! Methods of the program's objects are not judges: what they are told is the author's choice
 //! (`docs/guides/write-tasks.md`). Nor is a comparison of two functions of the program with each other.
 
 mod functions;
@@ -41,28 +41,28 @@ use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprCompare};
 use ruff_text_size::Ranged;
 
 use self::functions::{candidate, functions};
-use self::used::{Judge, Judges, Used, hold};
-use self::uses::{Raising, Use, Uses};
-use super::answers::{Answers, ROUNDS, is_class, is_equality};
+use self::used::{Judges, UseJudge, Used, hold};
+use self::uses::{ExpressionUses, Raising, Use};
+use super::answers::{ProgramAnswers, ROUNDS, is_class, is_equality};
 use super::follow::{
     Called, FlowValue, FlowValues, Stands, TextOrigin, arguments, called_name, is_asserting,
 };
-use super::function::Function;
+use super::function::ProgramFunction;
 use super::names::ScopeNames;
 use super::python::is_builtin;
-use super::setup::Setup;
+use super::setup::TestSetup;
 use super::source::{ParsedSource, SourceError};
 
 /// An error if a function of the program would judge the answer it is given.
 pub(super) fn refuse_self_judged(
     source: &ParsedSource,
     names: &ScopeNames,
-    setup: &Setup,
+    setup: &TestSetup,
     entry_point: Option<&str>,
 ) -> Result<(), SourceError> {
     let statements = source.tree.suite();
     let functions = functions(names, setup, candidate(statements), entry_point);
-    let others = functions.values().filter(|one| **one == Function::Other).count();
+    let others = functions.values().filter(|one| **one == ProgramFunction::Other).count();
     if others == 0 || others == functions.len() && others == 1 {
         return Ok(());
     }
@@ -73,14 +73,14 @@ pub(super) fn refuse_self_judged(
     values.read(helpers.tree.suite(), TextOrigin::Setup);
     values.read(made.tree.suite(), TextOrigin::Beside);
     values.link(&functions)?;
-    let answers = Answers::find(&values, functions);
+    let answers = ProgramAnswers::find(&values, functions);
     let raising = Raising::of(&[helpers.tree.suite(), statements]);
     let mut search = Search::new(&values, &answers);
     search.follow_names()?;
-    search.statements(Uses::of(helpers.tree.suite(), &raising), TextOrigin::Setup);
-    search.statements(Uses::of(made.tree.suite(), &raising), TextOrigin::Beside);
-    search.statements(Uses::of(statements, &raising), TextOrigin::Test);
-    let Some(Judge { at, name, origin }) = search.found else { return Ok(()) };
+    search.statements(ExpressionUses::of(helpers.tree.suite(), &raising), TextOrigin::Setup);
+    search.statements(ExpressionUses::of(made.tree.suite(), &raising), TextOrigin::Beside);
+    search.statements(ExpressionUses::of(statements, &raising), TextOrigin::Test);
+    let Some(UseJudge { at, name, origin }) = search.found else { return Ok(()) };
     let line = |text: &str| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
     let name = name.to_owned();
     Err(match origin {
@@ -94,17 +94,17 @@ type Held<'a> = BTreeMap<&'a str, Judges<'a>>;
 
 struct Search<'a> {
     values: &'a FlowValues<'a>,
-    answers: &'a Answers<'a>,
+    answers: &'a ProgramAnswers<'a>,
     names: Held<'a>,
     attributes: Held<'a>,
     returned: Held<'a>,
     /// The number of times that a statement passes each name to a judge.
     handed: OnceCell<BTreeMap<&'a str, usize>>,
-    found: Option<Judge<'a>>,
+    found: Option<UseJudge<'a>>,
 }
 
 impl<'a> Search<'a> {
-    fn new(values: &'a FlowValues<'a>, answers: &'a Answers<'a>) -> Self {
+    fn new(values: &'a FlowValues<'a>, answers: &'a ProgramAnswers<'a>) -> Self {
         let (names, attributes, returned) = (Held::new(), Held::new(), Held::new());
         Self { values, answers, names, attributes, returned, handed: OnceCell::new(), found: None }
     }
@@ -239,7 +239,7 @@ impl<'a> Search<'a> {
                 let all = each.values.iter();
                 all.for_each(|one| self.expression(one, by.of_part(), origin, used));
             }
-            other => Parts::of(other)
+            other => JudgedParts::of(other)
                 .into_iter()
                 .for_each(|part| self.expression(part, by, origin, used)),
         }
@@ -341,23 +341,24 @@ impl<'a> Search<'a> {
     }
 
     /// The judge that a call is, and whether it is told more than answers.
-    fn judge(&self, call: &'a ExprCall, origin: TextOrigin) -> Option<(Judge<'a>, bool)> {
+    fn judge(&self, call: &'a ExprCall, origin: TextOrigin) -> Option<(UseJudge<'a>, bool)> {
         let is_defined = called_name(&call.func).is_some_and(|name| self.values.defines(name));
         let (known, applied) = match self.answers.function(&call.func) {
             Some(known) => (known, None),
             None if is_defined => return None,
             None => self.answers.applied(call).map(|(at, known)| (known, Some(at)))?,
         };
-        let is_told = |at: usize| known.function == Function::Bound || applied != Some(at);
+        let is_told = |at: usize| known.function == ProgramFunction::Bound || applied != Some(at);
         let mut told = arguments(call).enumerate().filter(|(at, _)| is_told(*at));
-        if known.function == Function::EntryPoint
+        if known.function == ProgramFunction::EntryPoint
             || !told.any(|(_, one)| self.answers.has_answer(one))
         {
             return None;
         }
-        let judge = Judge { at: call.start().to_usize(), name: known.name, origin };
-        let more =
-            applied.is_some() || arguments(call).count() > 1 || known.function == Function::Bound;
+        let judge = UseJudge { at: call.start().to_usize(), name: known.name, origin };
+        let more = applied.is_some()
+            || arguments(call).count() > 1
+            || known.function == ProgramFunction::Bound;
         Some((judge, more))
     }
 }
@@ -373,9 +374,9 @@ fn chooses(call: &ExprCall, at: usize) -> bool {
 
 /// The expressions that another is made of.
 #[derive(Default)]
-struct Parts<'a>(Vec<&'a Expr>);
+struct JudgedParts<'a>(Vec<&'a Expr>);
 
-impl<'a> Parts<'a> {
+impl<'a> JudgedParts<'a> {
     fn of(expression: &'a Expr) -> Vec<&'a Expr> {
         let mut parts = Self::default();
         walk_expr(&mut parts, expression);
@@ -383,7 +384,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Parts<'a> {
+impl<'a> Visitor<'a> for JudgedParts<'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         self.0.push(expression);
     }

@@ -1,11 +1,11 @@
-//! Judges, and what becomes of their values.
+//! Judges, and the uses of their values.
 
 use super::uses::Use;
 use crate::plan::follow::TextOrigin;
 
 /// The call of a judge, and its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Judge<'a> {
+pub(super) struct UseJudge<'a> {
     pub(super) at: usize,
     pub(super) name: &'a str,
     pub(super) origin: TextOrigin,
@@ -14,7 +14,7 @@ pub(super) struct Judge<'a> {
 /// A judge whose value is used.
 #[derive(Clone, Copy)]
 pub(super) struct Used<'a> {
-    pub(super) judge: Judge<'a>,
+    pub(super) judge: UseJudge<'a>,
     /// It is told more than answers.
     pub(super) more: bool,
     /// Its value has a name in between.
@@ -36,8 +36,8 @@ impl Used<'_> {
 /// Judges whose values a name may stand for: the first of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Judges<'a> {
-    pub(super) answers_alone: Option<Judge<'a>>,
-    pub(super) more: Option<Judge<'a>>,
+    pub(super) answers_alone: Option<UseJudge<'a>>,
+    pub(super) more: Option<UseJudge<'a>>,
 }
 
 /// The judges whose values something stands for.

@@ -1,4 +1,4 @@
-//! What the values of a test's expressions are used for, by the statements that they stand in.
+//! The uses of the values of a test's expressions, by the statements that contain them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) enum Use {
     Asserted,
     /// It leads a branch or a loop that may raise something.
     Raises,
-    /// Its truth decides, or nobody can say what becomes of it.
+    /// Its truth decides, or its use is unknown.
     Decides,
     /// It is compared, other than for equality, with something that is not the program's.
     Ordered,
@@ -34,12 +34,12 @@ impl Use {
 }
 
 /// The expressions of statements, each with what its value is used for.
-pub(super) struct Uses<'s, 'a> {
+pub(super) struct ExpressionUses<'s, 'a> {
     raising: &'s Raising<'a>,
     found: Vec<(&'a Expr, Use)>,
 }
 
-impl<'s, 'a> Uses<'s, 'a> {
+impl<'s, 'a> ExpressionUses<'s, 'a> {
     pub(super) fn of(statements: &'a [Stmt], raising: &'s Raising<'a>) -> Vec<(&'a Expr, Use)> {
         let mut uses = Self { raising, found: Vec::new() };
         uses.visit_body(statements);
@@ -51,7 +51,7 @@ impl<'s, 'a> Uses<'s, 'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Uses<'_, 'a> {
+impl<'a> Visitor<'a> for ExpressionUses<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::Assert(assert) => self.found.push((&assert.test, Use::Asserted)),

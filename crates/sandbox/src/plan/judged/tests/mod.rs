@@ -8,7 +8,7 @@ use super::*;
 fn found(test: &str, setup: &str) -> Option<(usize, String)> {
     let source = ParsedSource::parse(test).unwrap();
     let names = ScopeNames::of(source.tree.suite());
-    match refuse_self_judged(&source, &names, &Setup::split(setup).unwrap(), None) {
+    match refuse_self_judged(&source, &names, &TestSetup::split(setup).unwrap(), None) {
         Ok(()) => None,
         Err(
             SourceError::SelfJudged { line, name } | SourceError::SelfJudgedInSetup { line, name },

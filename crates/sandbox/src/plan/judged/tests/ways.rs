@@ -190,7 +190,7 @@ fn a_chain_of_names_that_is_not_followed_to_its_end_hides_nothing() {
     assert!(found(&format!("{chain}y80 = solve(3)\nassert valid(y0)"), "").is_some());
     let source = ParsedSource::parse(&format!("{chain}y80 = valid(solve(3))\nassert y0")).unwrap();
     let names = ScopeNames::of(source.tree.suite());
-    let result = refuse_self_judged(&source, &names, &Setup::default(), None);
+    let result = refuse_self_judged(&source, &names, &TestSetup::default(), None);
     assert_eq!(result, Err(SourceError::Tangled));
 }
 

@@ -21,7 +21,7 @@ use super::watch::Watch;
 use crate::channel::{ChannelError, Frame, Inbox};
 use crate::jail::order::Order;
 use crate::job::Limits;
-use crate::os::{self, Ended};
+use crate::os::{self, ChildExit};
 use crate::zygote::{Fds, Zygote};
 
 /// Bytes of output that are kept.
@@ -49,7 +49,7 @@ const READS_MAX: u32 = 1024;
 /// Output that trickles is looked at no more often than this.
 const TRICKLE: Duration = Duration::from_millis(2);
 
-/// The judge has hung up: nobody waits for an answer any more.
+/// The judge has hung up: no answer is awaited any more.
 pub(crate) static CLOSING: AtomicBool = AtomicBool::new(false);
 
 /// The kind of a child; the numbers are those of `zygote.py`.
@@ -132,10 +132,10 @@ enum Awaited {
 
 /// One child.
 #[derive(Debug)]
-pub(crate) struct Kid {
+pub(crate) struct ChildProcess {
     pid: i32,
     watch: Arc<Watch>,
-    /// The program that this child checks: it goes on while we wait for this one.
+    /// The program that this child checks: it keeps running while we wait for this one.
     beside: Option<Beside>,
     channel: OwnedFd,
     output: OutputStream,
@@ -151,11 +151,11 @@ pub(crate) struct Kid {
     /// When little output was last taken.
     trickled: Option<Instant>,
     inbox: Inbox,
-    ended: Option<Ended>,
+    ended: Option<ChildExit>,
     core: Option<Core>,
 }
 
-/// A program that goes on while its checker is waited for.
+/// A program that keeps running while its checker is waited for.
 #[derive(Debug)]
 struct Beside {
     watch: Arc<Watch>,
@@ -187,7 +187,7 @@ struct OutputStream {
     block: Vec<u8>,
 }
 
-impl Kid {
+impl ChildProcess {
     /// Forks a child from `zygote`.
     ///
     /// A child of kind [`ChildKind::Script`] has two streams, and the first is kept.
@@ -466,7 +466,7 @@ impl Kid {
     /// Ends the child, if it has not ended, and says how it did.
     ///
     /// A child that closed its channel is given a moment: it may be on its way out.
-    pub(crate) fn end(&mut self, stop: Option<&Stop>) -> Ended {
+    pub(crate) fn end(&mut self, stop: Option<&Stop>) -> ChildExit {
         if let Some(ended) = self.ended {
             return ended;
         }
@@ -479,7 +479,8 @@ impl Kid {
         if !by_itself {
             os::kill(self.watch.process());
         }
-        let mut ended = os::reap(self.pid).unwrap_or(Ended { signal: None, cpu: Duration::ZERO });
+        let mut ended =
+            os::reap(self.pid).unwrap_or(ChildExit { signal: None, cpu: Duration::ZERO });
         if !by_itself {
             ended.signal = None;
         }
@@ -504,7 +505,7 @@ impl Kid {
     }
 }
 
-impl Drop for Kid {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.end(None);
     }
