@@ -69,7 +69,7 @@ pub(crate) fn load(args: &ConfigArgs) -> Result<Loaded, Failure> {
 
 /// Files named with and without `--config`, in that order.
 fn all(args: &ConfigFileArgs) -> Sources {
-    let mut sources = args.config.sources();
-    sources.files.extend(args.positional.iter().cloned());
-    sources
+    let mut config = args.config.clone();
+    config.files.extend(args.positional.iter().cloned());
+    config.sources()
 }

@@ -194,7 +194,11 @@ impl Check<'_> {
                 }
             }
             Err(message) => {
-                let hint = format!("{} The default is `{}`.", field.doc.replace('\n', " "), default_text(field));
+                let hint = format!(
+                    "{} The default is `{}`.",
+                    field.doc.replace('\n', " "),
+                    default_text(field)
+                );
                 self.problem(span, Some(key), message, Some(hint));
             }
         }
