@@ -4,7 +4,7 @@
 use clap::Args;
 use whetstone_core::config::DeviceChoice;
 use whetstone_recipe::bench::{self, BenchRequest};
-use whetstone_train::measure::report::Report;
+use whetstone_train::measure::report::BenchReport;
 
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -99,8 +99,8 @@ pub(crate) fn run(args: &BenchArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn table(report: &Report) -> Vec<String> {
-    let Report { sizes, training, sampling, .. } = report;
+fn table(report: &BenchReport) -> Vec<String> {
+    let BenchReport { sizes, training, sampling, .. } = report;
     let row = |name: &str, value: String| format!("{name:<34} {value}");
     vec![
         row("model", report.model.clone()),

@@ -53,7 +53,7 @@ Examples:
 The adapter itself is already a directory that PEFT loads; this is for tools that want one model.";
 
 #[derive(Serialize)]
-struct Report {
+struct ExportOutput {
     model: String,
     parameters: usize,
 }
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
     };
     let parameters = export::run(&request, &printer)?;
     if args.json {
-        printer.json(&Report { model: args.out.display().to_string(), parameters })?;
+        printer.json(&ExportOutput { model: args.out.display().to_string(), parameters })?;
     } else {
         printer.data(args.out.display())?;
     }

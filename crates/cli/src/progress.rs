@@ -26,12 +26,12 @@ pub(crate) struct Progress {
     printer: Printer,
     bar: ProgressBar,
     began: Instant,
-    state: Mutex<State>,
+    state: Mutex<LineState>,
 }
 
 /// The state of the work.
 #[derive(Debug, Default)]
-struct State {
+struct LineState {
     /// The unit of work: `step`, `sample`, `task`.
     unit: &'static str,
     /// The present phase and its progress: `sampling 12/32`.
@@ -52,7 +52,7 @@ struct State {
 impl Progress {
     /// Of steps that are called `unit`.
     pub(crate) fn new(printer: Printer, unit: &'static str) -> Self {
-        let state = Mutex::new(State { unit, ..State::default() });
+        let state = Mutex::new(LineState { unit, ..LineState::default() });
         Self { printer, bar: printer.line(), began: Instant::now(), state }
     }
 
@@ -93,7 +93,7 @@ impl Progress {
         is_due
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,7 +131,7 @@ impl observer::Progress for Progress {
     }
 }
 
-impl State {
+impl LineState {
     fn reach(&mut self, done: u64, all: u64, now: Duration) {
         (self.done, self.all) = (done, all);
         let (before, since) = *self.before.get_or_insert((done, now));
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn nothing_is_known_before_the_first_step_is_finished() {
-        let mut state = State { unit: "step", all: 100, ..State::default() };
+        let mut state = LineState { unit: "step", all: 100, ..LineState::default() };
         state.phase = "sampling 12/32".to_owned();
         assert_eq!(state.text(), "sampling 12/32; 0/100 steps, — s/step, — left");
         state.step(1, 100, seconds(41));
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_time_left_is_the_mean_of_finished_steps_and_does_not_move_inside_one() {
-        let mut state = State { unit: "step", ..State::default() };
+        let mut state = LineState { unit: "step", ..LineState::default() };
         state.step(1, 4, seconds(50));
         state.step(2, 4, seconds(30));
         let told = state.text();
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_process_did_is_done_and_not_in_the_mean() {
-        let mut state = State { unit: "sample", ..State::default() };
+        let mut state = LineState { unit: "sample", ..LineState::default() };
         state.reach(60, 64, seconds(1));
         assert_eq!(state.text(), "60/64 samples, — s/sample, — left");
         state.reach(62, 64, seconds(10));
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn lines_come_after_a_while_and_then_further_apart() {
-        let mut state = State::default();
+        let mut state = LineState::default();
         let mut told = Vec::new();
         for now in 0..4000 {
             if state.is_line_due(seconds(now)) {

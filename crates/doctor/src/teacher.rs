@@ -7,7 +7,7 @@ use whetstone_core::prompt::Prompt;
 use whetstone_core::verdict::Verdict;
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
-use whetstone_recipe::teaching::connection::{self, Answer};
+use whetstone_recipe::teaching::connection::{self, ServerAnswer};
 
 use crate::Finding;
 use crate::formats::task;
@@ -38,8 +38,8 @@ pub fn finding(config: &Config) -> Finding {
 }
 
 /// The finding from a teacher's reply.
-fn judged(answer: &Answer, reading: &Reading, config: &Config) -> Finding {
-    let Answer { server, seconds, completion } = answer;
+fn judged(answer: &ServerAnswer, reading: &Reading, config: &Config) -> Finding {
+    let ServerAnswer { server, seconds, completion } = answer;
     let held = extract(Reply::of(completion), Form::ThinkPython);
     let thinking = held.thinking.map_or(0, |thinking| thinking.chars().count());
     let said = match (completion.text.trim(), &completion.reasoning) {

@@ -10,7 +10,7 @@ use crate::support::cpython::Python;
 use proptest::prelude::*;
 use ruff_python_ast::PythonVersion;
 use whetstone_core::config::QualityWeights;
-use whetstone_env::python::quality::{Report, report};
+use whetstone_env::python::quality::{QualityScores, report};
 use whetstone_env::python::syntax::check;
 use whetstone_env::stack::{BigStack, on_big_stack};
 
@@ -52,7 +52,7 @@ def larger_multiples(first, later, k):
 const SCRIPT: &str =
     "n = int(input())\ntotal = 0\nfor i in range(n):\n    total += i\nprint(total)\n";
 
-fn measured(source: &str, roots: &[&str], stack: &BigStack) -> Option<Report> {
+fn measured(source: &str, roots: &[&str], stack: &BigStack) -> Option<QualityScores> {
     let module = check(source, PythonVersion::PY313, stack).ok()?;
     Some(report(&module, roots, stack))
 }
@@ -215,7 +215,7 @@ fn only_layout_sees_how_the_text_is_set() {
     let reset = python.unparse(&sources);
     let without_layout = |source: &str, roots: &[&str], stack: &BigStack| {
         let report = measured(source, roots, stack).unwrap();
-        Report { layout: 0.0, ..report }
+        QualityScores { layout: 0.0, ..report }
     };
     on_big_stack(|stack| {
         for ((source, roots), reset) in programs.iter().zip(&reset) {

@@ -5,7 +5,7 @@ use whetstone_core::config::{Config, DeviceChoice, LoraConfig};
 use whetstone_kernels::Device;
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
-use whetstone_train::measure::report::{Measured, Report, Sizes, Weights};
+use whetstone_train::measure::report::{BenchReport, Measured, Sizes, Weights};
 use whetstone_train::measure::{Decoding, Training, decode, rates, training_step};
 
 use crate::device;
@@ -42,7 +42,7 @@ pub struct BenchRequest {
 /// # Errors
 ///
 /// If the model cannot be read, or the device fails.
-pub fn run(request: &BenchRequest, observer: &dyn Observer) -> Result<Report, Failure> {
+pub fn run(request: &BenchRequest, observer: &dyn Observer) -> Result<BenchReport, Failure> {
     let config = Config::default();
     let model = find(&request.model, &Around::of(&config, observer))?.open()?;
     let device = device::choose(request.device, request.threads, observer)?;
@@ -54,7 +54,7 @@ fn measure(
     model: &Pretrained,
     device: &Device,
     observer: &dyn Observer,
-) -> Result<Report, ModelFailure> {
+) -> Result<BenchReport, ModelFailure> {
     let is_cpu = matches!(device, Device::Cpu(_));
     let sizes = sizes(request, is_cpu, model.config.positions);
     observer.note(&"measuring the device");

@@ -25,7 +25,7 @@ const FILE: &str = "quickstart.json";
 
 /// The results of a quickstart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct QuickstartReport {
     v: u64,
     done: bool,
     pub seed: u64,
@@ -141,7 +141,7 @@ impl Stopped {
     }
 }
 
-impl Report {
+impl QuickstartReport {
     /// The report of phases that are all done.
     ///
     /// # Errors

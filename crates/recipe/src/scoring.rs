@@ -11,7 +11,7 @@ use whetstone_record::batch::path_beside;
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::cache::{Bounds, Cache};
 use whetstone_rollout::score::{
-    BadLines, Earlier, Report, ScoreError, Scoring, rejected_path, score,
+    BadLines, Earlier, ScoreError, ScoreSummary, Scoring, rejected_path, score,
 };
 
 use crate::dry_run::{DryRun, Outcome, on_cores};
@@ -52,7 +52,7 @@ pub struct ScoreRequest {
 #[derive(Debug)]
 pub struct ScoredFile {
     /// The figures.
-    pub report: Report,
+    pub report: ScoreSummary,
     /// The file of scored lines.
     pub output: PathBuf,
     /// The file of the report.
@@ -114,7 +114,7 @@ fn plan(file: ScoreFile<'_>, report_file: &Path) -> Result<DryRun, Failure> {
 
 /// The report of a file, and its timings.
 struct Scored {
-    report: Report,
+    report: ScoreSummary,
     took: Duration,
 }
 
@@ -196,7 +196,7 @@ fn default_report(output: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_report(path: &Path, report: &Report) -> Result<(), Failure> {
+fn write_report(path: &Path, report: &ScoreSummary) -> Result<(), Failure> {
     let not_json = |err: serde_json::Error| {
         Failure::io("cannot write the report as JSON".to_owned(), err.into())
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use whetstone_core::config::Config;
 use whetstone_core::survivors::Survivors;
-use whetstone_data::prove::{Earlier, ProveError, Proving, Report, prove};
+use whetstone_data::prove::{Earlier, ProofSummary, ProveError, Proving, prove};
 use whetstone_env::judge;
 use whetstone_sandbox::job::Judging;
 use whetstone_sandbox::{JUDGE_VERSION, Judge};
@@ -50,7 +50,7 @@ pub fn run(
     request: &ValidateRequest,
     config: &Config,
     observer: &dyn Observer,
-) -> Result<Outcome<Report>, Failure> {
+) -> Result<Outcome<ProofSummary>, Failure> {
     if request.dry_run {
         return Ok(Outcome::plan(plan(request, config, observer)?));
     }
@@ -78,7 +78,7 @@ struct Extent<'a> {
 
 /// The report of a validation, and its timings.
 struct Validated {
-    report: Report,
+    report: ProofSummary,
     took: Duration,
 }
 
@@ -116,7 +116,7 @@ fn validate(
 }
 
 /// Sources without any proven task.
-fn lost(report: &Report) -> Vec<String> {
+fn lost(report: &ProofSummary) -> Vec<String> {
     let mut found = Survivors::default();
     for (name, counts) in &report.by_source {
         let source = format!("the source `{}`", plain(name, 60));
@@ -218,7 +218,7 @@ mod tests {
             ("mbpp".to_owned(), counts(3, &[(Reason::Flaky, 9)])),
             ("apps".to_owned(), counts(0, &[(Reason::Flaky, 1), (Reason::ReferenceFails, 7)])),
         ];
-        let report = Report { by_source: by_source.into(), ..Report::default() };
+        let report = ProofSummary { by_source: by_source.into(), ..ProofSummary::default() };
         let said = "nothing is left of the source `apps`: 8 tasks, 7 reference_fails, 1 flaky";
         assert_eq!(lost(&report), [said]);
     }

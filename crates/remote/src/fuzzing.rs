@@ -9,7 +9,7 @@ use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::chat::Response;
 use crate::chat::response;
-use crate::http::{Answer, Headers, retry_after};
+use crate::http::{Headers, HttpAnswer, retry_after};
 use crate::hub::digest::Hash;
 use crate::hub::{HubError, HubSettings, Listing, Repo, repo, wire};
 use crate::secret::Secret;
@@ -52,7 +52,7 @@ pub fn described(
     fields: &[(&'static str, &[u8])],
 ) -> Result<(String, String, Option<u64>), HubError> {
     let url = "http://hub/file".to_owned();
-    let answer = Answer { url, status, headers: headers(fields), body: Vec::new() };
+    let answer = HttpAnswer { url, status, headers: headers(fields), body: Vec::new() };
     wire::described(&answer).map(|file| (file.commit, file.etag, file.bytes))
 }
 

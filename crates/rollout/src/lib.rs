@@ -26,7 +26,7 @@
 //!
 //! - Running programs (`sandbox`), and what a verdict is worth (`env`).
 //! - Sampling, and talking to a server: a generator and a [`teach::Teacher`] are given.
-//! - Printing. The command line shows the [`score::Report`] and the [`teach::Report`].
+//! - Printing. The command line shows the [`score::ScoreSummary`] and the [`teach::TeachSummary`].
 
 #![forbid(unsafe_code)]
 

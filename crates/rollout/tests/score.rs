@@ -12,10 +12,10 @@ use whetstone_core::outcome::Evidence;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_record::batch::BatchError;
 use whetstone_rollout::cache::{Bounds, Cache};
-use whetstone_rollout::score::{BadLines, Report, ScoreError};
+use whetstone_rollout::score::{BadLines, ScoreError, ScoreSummary};
 
 /// Scores `rollouts` with a fresh judge and no cache; returns output and report.
-fn score(rollouts: &str) -> (String, Report) {
+fn score(rollouts: &str) -> (String, ScoreSummary) {
     let dir = tempfile::tempdir().expect("a folder");
     let bench = Bench::new(dir.path(), rollouts);
     let asked = Asked { judge: Some(&Fake::default()), ..Asked::default() };

@@ -54,7 +54,7 @@ the pages; an SSH tunnel as above restricts access to users who can log in.";
 const EVERYBODY: &str = "everybody who can reach this address reads completions and hidden tests: the board has no password";
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct BoardOutput<'a> {
     url: &'a str,
     dir: String,
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
     let signals = held_back().context("cannot block signals")?;
     let url = server.url();
     if args.json {
-        printer.json(&Told { url: &url, dir: args.dir.display().to_string() })?;
+        printer.json(&BoardOutput { url: &url, dir: args.dir.display().to_string() })?;
     } else {
         printer.data(&url)?;
     }

@@ -75,7 +75,7 @@ fn print_labels(tokens: &[LabelledToken], printer: Printer) -> anyhow::Result<()
 
 fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result<Exit> {
     #[derive(Serialize)]
-    struct Report<'a> {
+    struct DoctorOutput<'a> {
         total: usize,
         passed: usize,
         warnings: usize,
@@ -87,7 +87,7 @@ fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result
         (count(Status::Pass), count(Status::Warn), count(Status::Fail));
     let total = findings.len();
     if json {
-        printer.json(&Report { total, passed, warnings, failed, checks: findings })?;
+        printer.json(&DoctorOutput { total, passed, warnings, failed, checks: findings })?;
     } else {
         let (all, warned) = (counted(total, "check"), counted(warnings, "warning"));
         printer.data(format_args!("\n{all}: {passed} passed, {warned}, {failed} failed"))?;

@@ -12,7 +12,7 @@ use whetstone_recipe::failure::Failure;
 use whetstone_recipe::{generation, prompts};
 
 pub use self::args::GenerateArgs;
-use self::output::{Completions, Report, Seconds};
+use self::output::{Completions, GenerateOutput, Seconds};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
     let generated = generation::run(&args.request(), given, done, &printer)?;
     let (usage, completions) = (generated.usage, completions.finish()?);
     if args.json {
-        printer.json(&Report {
+        printer.json(&GenerateOutput {
             v: 1,
             model: args.model.clone(),
             prompts: output::prompt_reports(&generated.prompts, completions),

@@ -88,7 +88,7 @@ pub(super) struct Seconds {
 
 /// The whole answer as JSON.
 #[derive(Debug, Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct GenerateOutput<'a> {
     pub(super) v: u32,
     pub(super) model: String,
     pub(super) prompts: Vec<PromptReport<'a>>,

@@ -3,7 +3,7 @@
 use whetstone_core::config::Config;
 use whetstone_eval::Measured;
 use whetstone_recipe::phases::{Phases, Prepared, Taught, Trained};
-use whetstone_recipe::report::Report;
+use whetstone_recipe::report::QuickstartReport;
 use whetstone_record::run_dir::RunDir;
 use whetstone_rollout::measure::Tally;
 
@@ -27,7 +27,7 @@ fn measured(passed: [u64; 2], seconds: f64) -> Measured {
 }
 
 /// The report of a run in which one of two tasks was learnt.
-pub(super) fn report() -> Report {
+pub(super) fn report() -> QuickstartReport {
     let mut phases = Phases::default();
     phases.tasks = Some(Prepared { train: 6, held_out: 2, seconds: 0.25 });
     phases.traces = Some(Taught { traces: 6, passing: 5, seconds: 0.5 });
@@ -47,7 +47,7 @@ pub(super) fn report() -> Report {
     config.eval.num_samples = 4;
     let dir = tempfile::tempdir().unwrap();
     let run = RunDir::create(dir.path(), "q", "", 0).unwrap();
-    let mut report = Report::new(&config, run.view(), &phases).unwrap();
+    let mut report = QuickstartReport::new(&config, run.view(), &phases).unwrap();
     let root = format!("{}/", dir.path().display());
     report.next = report.next.replace(&root, "runs/");
     let files = &mut report.files;

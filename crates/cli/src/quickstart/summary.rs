@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use whetstone_recipe::report::{Figures, Report, Side};
+use whetstone_recipe::report::{Figures, QuickstartReport, Side};
 use whetstone_recipe::text::{estimate, points};
 
 use crate::figures::judged;
 use crate::printer::Printer;
 
 /// The whole summary.
-pub(super) fn text(report: &Report, printer: Printer) -> String {
+pub(super) fn text(report: &QuickstartReport, printer: Printer) -> String {
     let mut text = String::new();
     figures_table(&mut text, report, printer);
     verdicts(&mut text, report);
@@ -20,7 +20,7 @@ pub(super) fn text(report: &Report, printer: Printer) -> String {
     text
 }
 
-fn figures_table(text: &mut String, report: &Report, printer: Printer) {
+fn figures_table(text: &mut String, report: &QuickstartReport, printer: Printer) {
     let (tasks, samples) = (report.tasks.held_out, report.samples);
     let temperature = report.temperature;
     let _ = writeln!(
@@ -42,7 +42,7 @@ fn figures_table(text: &mut String, report: &Report, printer: Printer) {
     }
 }
 
-fn verdicts(text: &mut String, report: &Report) {
+fn verdicts(text: &mut String, report: &QuickstartReport) {
     let (before, after) = (&report.before, &report.after);
     let _ = writeln!(text, "\n  {:<16} {:>8} {:>8}", "verdict", "before", "after");
     let names: BTreeSet<&String> = before.verdicts.keys().chain(after.verdicts.keys()).collect();
@@ -72,7 +72,7 @@ fn verdicts(text: &mut String, report: &Report) {
     }
 }
 
-fn times(text: &mut String, report: &Report) {
+fn times(text: &mut String, report: &QuickstartReport) {
     let times = &report.times;
     let _ = writeln!(text, "\n  {:<16} {:>8}", "phase", "seconds");
     for (name, seconds) in times.seconds.rows() {
@@ -86,7 +86,7 @@ fn times(text: &mut String, report: &Report) {
     );
 }
 
-fn files(text: &mut String, report: &Report) {
+fn files(text: &mut String, report: &QuickstartReport) {
     let files = &report.files;
     text.push('\n');
     for (name, path) in [

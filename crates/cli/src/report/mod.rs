@@ -51,7 +51,7 @@ The page holds hidden tests. Show it to people, not to a model that is to be mea
 const NO_TASKS: &str = "; name the tasks with `--tasks` to see statements and failing tests";
 
 #[derive(Serialize)]
-struct Told {
+struct ReportOutput {
     report: String,
     bytes: u64,
     events: u64,
@@ -89,9 +89,9 @@ fn size(path: &Path) -> Result<u64, Failure> {
     Ok(found.len())
 }
 
-fn told(out: &Path, bytes: u64, contents: Contents) -> Told {
+fn told(out: &Path, bytes: u64, contents: Contents) -> ReportOutput {
     let Contents { events, steps, completions, shown, tasks } = contents;
-    Told {
+    ReportOutput {
         report: out.display().to_string(),
         bytes,
         events,

@@ -69,7 +69,7 @@ process died without recording an end; resume it with `--resume`. TensorBoard st
 
 /// All runs, and those that cannot be read.
 #[derive(Serialize)]
-struct Told<'a> {
+struct RunsOutput<'a> {
     runs: Vec<&'a Overview>,
     unreadable: Vec<Unreadable<'a>>,
 }
@@ -130,7 +130,7 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.note(format_args!("{name} cannot be shown: {error}{hint}"));
     }
     if args.json {
-        printer.json(&Told { runs, unreadable })?;
+        printer.json(&RunsOutput { runs, unreadable })?;
         return Ok(Exit::Done);
     }
     if runs.is_empty() {

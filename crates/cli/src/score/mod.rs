@@ -5,7 +5,7 @@ mod summary;
 
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::scoring::{self, ScoredFile};
-use whetstone_rollout::score::Report;
+use whetstone_rollout::score::ScoreSummary;
 
 pub use self::args::{AdvantageArg, ScoreArgs};
 use crate::config_command::load;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 /// The exit code: 1 if a line could not be judged.
-fn ending(report: &Report) -> Exit {
+fn ending(report: &ScoreSummary) -> Exit {
     let nothing = report.lines > 0 && report.scored == 0;
     if report.failed > 0 || nothing { Exit::No } else { Exit::Done }
 }
@@ -43,7 +43,7 @@ mod tests {
     fn a_line_that_could_not_be_judged_is_an_answer_of_no() {
         let report = |scored, failed, rejected| {
             let lines = scored + failed + rejected;
-            ending(&Report { lines, scored, failed, rejected, ..Report::default() })
+            ending(&ScoreSummary { lines, scored, failed, rejected, ..ScoreSummary::default() })
         };
         assert_eq!(report(3, 0, 0), Exit::Done);
         assert_eq!(report(3, 0, 2), Exit::Done, "set aside, as asked");

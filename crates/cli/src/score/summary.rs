@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use whetstone_recipe::text::many;
-use whetstone_rollout::score::{Report, rejected_path};
+use whetstone_rollout::score::{ScoreSummary, rejected_path};
 
 use crate::printer::{Printer, Tone};
 use crate::summary::{self, Lines, NotRun, bad_lines, messages};
@@ -13,7 +13,7 @@ const SHOWN: usize = 5;
 
 /// Prints the summary.
 pub(super) fn print(
-    report: &Report,
+    report: &ScoreSummary,
     output: &Path,
     report_file: &Path,
     printer: Printer,
@@ -22,7 +22,7 @@ pub(super) fn print(
     printer.raw(&format!("{text}report: {}\n", report_file.display()))
 }
 
-fn text(report: &Report, output: &Path, printer: Printer) -> String {
+fn text(report: &ScoreSummary, output: &Path, printer: Printer) -> String {
     let mut text = Vec::new();
     head(&mut text, report, output);
     set_aside(&mut text, report, output, printer);
@@ -35,7 +35,7 @@ fn text(report: &Report, output: &Path, printer: Printer) -> String {
     text.join("\n") + "\n"
 }
 
-fn head(text: &mut Lines, report: &Report, output: &Path) {
+fn head(text: &mut Lines, report: &ScoreSummary, output: &Path) {
     text.push(format!(
         "{} of {} scored into {}, in {:.1} s ({:.0} lines/s)",
         report.scored,
@@ -50,7 +50,7 @@ fn head(text: &mut Lines, report: &Report, output: &Path) {
     }
 }
 
-fn set_aside(text: &mut Lines, report: &Report, output: &Path, printer: Printer) {
+fn set_aside(text: &mut Lines, report: &ScoreSummary, output: &Path, printer: Printer) {
     if report.rejected > 0 {
         let word = printer.toned("rejected", Tone::Doubtful);
         let (count, file) = (many(report.rejected, "line"), rejected_path(output));
@@ -70,7 +70,7 @@ fn set_aside(text: &mut Lines, report: &Report, output: &Path, printer: Printer)
     }
 }
 
-fn untested(text: &mut Lines, report: &Report, printer: Printer) {
+fn untested(text: &mut Lines, report: &ScoreSummary, printer: Printer) {
     if report.untested > 0 {
         let word = printer.toned("no tests", Tone::Doubtful);
         let count = many(report.untested, "line");
@@ -80,7 +80,7 @@ fn untested(text: &mut Lines, report: &Report, printer: Printer) {
     }
 }
 
-fn groups(text: &mut Lines, report: &Report, printer: Printer) {
+fn groups(text: &mut Lines, report: &ScoreSummary, printer: Printer) {
     let dead = report.dead_groups;
     let tone = if dead == 0 { Tone::Good } else { Tone::Doubtful };
     let dead = printer.toned(&format!("{dead} dead"), tone);
@@ -93,7 +93,7 @@ fn groups(text: &mut Lines, report: &Report, printer: Printer) {
     }
 }
 
-fn rewards(text: &mut Lines, report: &Report) {
+fn rewards(text: &mut Lines, report: &ScoreSummary) {
     if report.rewards.is_empty() {
         return;
     }
@@ -114,7 +114,7 @@ fn rewards(text: &mut Lines, report: &Report) {
     }
 }
 
-fn verdicts(text: &mut Lines, report: &Report) {
+fn verdicts(text: &mut Lines, report: &ScoreSummary) {
     let rest = NotRun { not_run: report.not_run, whole: report.scored };
     summary::verdicts(text, "lines", &report.verdicts, rest);
     for (level, count) in &report.isolation {
@@ -123,7 +123,7 @@ fn verdicts(text: &mut Lines, report: &Report) {
     }
 }
 
-fn slowest(text: &mut Lines, report: &Report) {
+fn slowest(text: &mut Lines, report: &ScoreSummary) {
     if report.slowest.is_empty() {
         return;
     }
@@ -134,7 +134,7 @@ fn slowest(text: &mut Lines, report: &Report) {
     }
 }
 
-fn cache(text: &mut Lines, report: &Report, printer: Printer) {
+fn cache(text: &mut Lines, report: &ScoreSummary, printer: Printer) {
     let Some(cache) = &report.cache else { return };
     let stats = &cache.stats;
     text.push(format!(

@@ -6,7 +6,7 @@ mod summary;
 
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::teaching;
-use whetstone_rollout::teach::Report;
+use whetstone_rollout::teach::TeachSummary;
 
 pub use self::args::{TeachArgs, TeacherArg};
 use crate::config_command::load;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 /// The exit code: 1 if a sample has no answer or no verdict.
-fn ending(report: &Report, strict: bool) -> Exit {
+fn ending(report: &TeachSummary, strict: bool) -> Exit {
     let nothing = report.tasks > 0 && report.responses == 0;
     let unjudged = report.is_incomplete() || report.broken_tests > 0;
     let lacking = strict && report.without_trace > 0;
@@ -49,8 +49,14 @@ mod tests {
     fn a_sample_without_an_answer_or_a_verdict_is_an_answer_of_no() {
         let end = |failed, unjudged, without_trace, strict| {
             let (tasks, responses) = (9, 5);
-            let report =
-                Report { tasks, responses, failed, unjudged, without_trace, ..Report::default() };
+            let report = TeachSummary {
+                tasks,
+                responses,
+                failed,
+                unjudged,
+                without_trace,
+                ..TeachSummary::default()
+            };
             ending(&report, strict)
         };
         assert_eq!(end(0, 0, 0, true), Exit::Done);
@@ -58,8 +64,9 @@ mod tests {
         assert_eq!(end(0, 1, 0, false), Exit::No);
         assert_eq!(end(0, 0, 1, false), Exit::Done, "the embedded teacher has not all");
         assert_eq!(end(0, 0, 1, true), Exit::No);
-        assert_eq!(ending(&Report { tasks: 1, ..Report::default() }, false), Exit::No);
-        let broken = Report { tasks: 1, responses: 1, broken_tests: 1, ..Report::default() };
+        assert_eq!(ending(&TeachSummary { tasks: 1, ..TeachSummary::default() }, false), Exit::No);
+        let broken =
+            TeachSummary { tasks: 1, responses: 1, broken_tests: 1, ..TeachSummary::default() };
         assert_eq!(ending(&broken, false), Exit::No);
     }
 }

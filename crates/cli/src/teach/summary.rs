@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whetstone_recipe::text::{many, percent};
 use whetstone_record::batch::path_beside;
-use whetstone_rollout::teach::Report;
+use whetstone_rollout::teach::TeachSummary;
 
 use crate::printer::{Printer, Tone};
 use crate::summary::{self, Lines, NotRun, bad_lines, messages};
@@ -15,11 +15,15 @@ use super::args::{TeachArgs, TeacherArg};
 const SHOWN: usize = 5;
 
 /// Prints the summary.
-pub(super) fn print(report: &Report, args: &TeachArgs, printer: Printer) -> anyhow::Result<()> {
+pub(super) fn print(
+    report: &TeachSummary,
+    args: &TeachArgs,
+    printer: Printer,
+) -> anyhow::Result<()> {
     printer.raw(&text(report, args.teacher, &args.out, printer))
 }
 
-fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -> String {
+fn text(report: &TeachSummary, teacher: TeacherArg, output: &Path, printer: Printer) -> String {
     let mut text = Vec::new();
     head(&mut text, report, output);
     if report.without_trace > 0 {
@@ -36,7 +40,7 @@ fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -
     text.join("\n") + "\n"
 }
 
-fn head(text: &mut Lines, report: &Report, output: &Path) {
+fn head(text: &mut Lines, report: &TeachSummary, output: &Path) {
     text.push(format!(
         "{} to {} in {}, in {:.1} s",
         many(report.responses, "response"),
@@ -53,7 +57,7 @@ fn head(text: &mut Lines, report: &Report, output: &Path) {
     }
 }
 
-fn bad_tasks(text: &mut Lines, report: &Report, printer: Printer) {
+fn bad_tasks(text: &mut Lines, report: &TeachSummary, printer: Printer) {
     if report.bad_tasks == 0 {
         return;
     }
@@ -62,7 +66,7 @@ fn bad_tasks(text: &mut Lines, report: &Report, printer: Printer) {
     bad_lines(text, &report.bad_task_lines, report.bad_tasks, SHOWN);
 }
 
-fn table(text: &mut Lines, report: &Report) {
+fn table(text: &mut Lines, report: &TeachSummary) {
     text.push(format!("\n  {:<16} {:>8}", "responses", report.responses));
     let mut row = |name: &str, count: u64, whole: u64| {
         text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, whole)));
@@ -90,14 +94,14 @@ fn table(text: &mut Lines, report: &Report) {
     }
 }
 
-fn verdicts(text: &mut Lines, report: &Report) {
+fn verdicts(text: &mut Lines, report: &TeachSummary) {
     if !report.verdicts.is_empty() || report.not_run > 0 {
         let rest = NotRun { not_run: report.not_run, whole: report.responses };
         summary::verdicts(text, "samples", &report.verdicts, rest);
     }
 }
 
-fn missing(text: &mut Lines, report: &Report, output: &Path, printer: Printer) {
+fn missing(text: &mut Lines, report: &TeachSummary, output: &Path, printer: Printer) {
     if report.failed > 0 {
         let word = printer.toned("not answered", Tone::Bad);
         text.push(format!("\n  {word} {}", many(report.failed, "sample")));
@@ -135,12 +139,12 @@ mod tests {
 
     #[test]
     fn tasks_whose_tests_are_broken_are_named_and_not_tried_again() {
-        let report = Report {
+        let report = TeachSummary {
             tasks: 1,
             responses: 2,
             broken_tests: 2,
             broken_tasks: [("t/1".to_owned(), "the setup cannot be used".to_owned())].into(),
-            ..Report::default()
+            ..TeachSummary::default()
         };
         let shown = text(&report, TeacherArg::Remote, Path::new("t.jsonl"), Printer::new(true));
         let expected = "\
@@ -154,7 +158,7 @@ mod tests {
     #[test]
     fn the_table_has_a_row_for_each_count() {
         let timeout = FailureCount { samples: 8, example: "no answer in 600 s".to_owned() };
-        let report = Report {
+        let report = TeachSummary {
             tasks: 401,
             responses: 3200,
             with_thinking: 3150,
@@ -170,7 +174,7 @@ mod tests {
             failed: 8,
             failures: [("timeout".to_owned(), timeout)].into(),
             verdicts: [("pass".to_owned(), 2880), ("wrong".to_owned(), 320)].into(),
-            ..Report::default()
+            ..TeachSummary::default()
         };
         let shown = text(&report, TeacherArg::Remote, Path::new("t.jsonl"), Printer::new(true));
         let expected = "\

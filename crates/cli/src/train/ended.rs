@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct TrainOutput<'a> {
     run: String,
     steps: u64,
     done: bool,
@@ -30,7 +30,7 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
     let final_model = done.then(|| model.display().to_string());
     if args.json {
         let run = dir.display().to_string();
-        printer.json(&Report { run, steps, done, final_model, arithmetic })?;
+        printer.json(&TrainOutput { run, steps, done, final_model, arithmetic })?;
     } else if let Some(path) = final_model {
         printer.data(path)?;
     } else {

@@ -45,7 +45,7 @@ use self::answers::Answers;
 pub use self::decide::{Answer, Next, next};
 pub use self::finding::{Dropped, Finding, Reason};
 use self::judging::Judged;
-pub use self::report::{Counts, DroppedTask, Report, Warning};
+pub use self::report::{Counts, DroppedTask, ProofSummary, Warning};
 pub use self::trial::{Role, Trial, trials};
 use self::write::Second;
 
@@ -83,7 +83,7 @@ pub struct Proving<'a> {
 /// Proves tasks.
 ///
 /// Without outputs there is no journal either: a killed run then starts over.
-pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
+pub fn prove(proving: &Proving<'_>) -> Result<ProofSummary, ProveError> {
     let start = Instant::now();
     let outputs = [proving.out, proving.dropped].into_iter().flatten();
     check_outputs(proving.files.iter().map(PathBuf::as_path), outputs)?;
@@ -97,7 +97,7 @@ pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
     };
     let resumed = answers.known();
     let Judged { table, answers, programs } = judging::judge_all(proving, answers)?;
-    let mut report = Report { v: 1, programs, resumed, ..Report::default() };
+    let mut report = ProofSummary { v: 1, programs, resumed, ..ProofSummary::default() };
     let second = Second { input, digest: &digest, table: &table };
     second.count(&mut report)?;
     if let Some(output) = proving.dropped {

@@ -11,7 +11,7 @@ const NAMED: usize = 200;
 
 /// The report of a validation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct ProofSummary {
     /// The version of this report.
     pub v: u32,
     /// Everything together.
@@ -79,7 +79,7 @@ pub(super) enum Came<'a> {
     Failed(&'a str),
 }
 
-impl Report {
+impl ProofSummary {
     /// Keeps a doubt about a task.
     pub(super) fn warn(&mut self, id: Option<String>, detail: String) {
         if self.warnings.len() < NAMED {

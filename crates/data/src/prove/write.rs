@@ -12,7 +12,7 @@ use whetstone_sandbox::plan::equal_to_everything;
 
 use super::finding::{Dropped, Finding};
 use super::judging::Entry;
-use super::report::{Came, DroppedTask, Report};
+use super::report::{Came, DroppedTask, ProofSummary};
 
 /// The source of a task that names none.
 const NO_SOURCE: &str = "(none)";
@@ -27,7 +27,7 @@ pub(super) struct Second<'a> {
 
 impl Second<'_> {
     /// Counts everything.
-    pub(super) fn count(&self, report: &mut Report) -> Result<(), BatchError> {
+    pub(super) fn count(&self, report: &mut ProofSummary) -> Result<(), BatchError> {
         self.each(|line, entry| {
             let (id, source) = names(line.content());
             let source = source.unwrap_or_else(|| NO_SOURCE.to_owned());

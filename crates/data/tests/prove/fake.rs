@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::verdict::Verdict;
-use whetstone_data::prove::{Earlier, ProveError, Proving, Report, prove};
+use whetstone_data::prove::{Earlier, ProofSummary, ProveError, Proving, prove};
 use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
 /// Threads of a validation: as many tasks can be in the judge's hands at once.
@@ -105,7 +105,7 @@ impl Bench {
         name: &str,
         judges: &[&dyn Judging],
         asked: &Asked,
-    ) -> Result<Report, ProveError> {
+    ) -> Result<ProofSummary, ProveError> {
         let (out, dropped) = (self.path(name), self.path(&format!("{name}.dropped")));
         prove(&Proving {
             files: &[self.path("tasks.jsonl")],

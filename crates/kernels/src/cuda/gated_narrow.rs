@@ -4,7 +4,7 @@
 use super::Cuda;
 use super::driver::{Argument, ComputeCapability, Launch};
 use super::elementwise::blocks;
-use crate::fused_linear::{AugmentedWeight, Gated, AdapterRange, Sizes};
+use crate::fused_linear::{AdapterRange, AugmentedWeight, Gated, Sizes};
 use crate::matmul::MatrixMut;
 use Argument::{Address, F32, Four};
 
@@ -182,6 +182,6 @@ mod tests {
     #[test]
     fn two_blocks_fit_into_hoppers_shared_memory() {
         assert_eq!((FORWARD_BYTES, BACKWARD_BYTES), (98_304, 114_688));
-        assert!(2 * (BACKWARD_BYTES + 1024) <= 228 << 10);
+        const { assert!(2 * (BACKWARD_BYTES + 1024) <= 228 << 10) };
     }
 }

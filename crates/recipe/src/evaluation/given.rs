@@ -11,7 +11,7 @@ use whetstone_core::config::AdvantageBy;
 use whetstone_env::judge;
 use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
 use whetstone_rollout::EnvironmentSource;
-use whetstone_rollout::score::{BadLines, Report, ScoreError, Scoring, score};
+use whetstone_rollout::score::{BadLines, ScoreError, ScoreSummary, Scoring, score};
 
 use super::Measure;
 use crate::environment::{RunPrograms, failure, scoring};
@@ -38,7 +38,7 @@ fn judge(
     measure: &Measure<'_>,
     samples: &Path,
     output: &Path,
-) -> Result<(Report, Duration), Failure> {
+) -> Result<(ScoreSummary, Duration), Failure> {
     let config = measure.config;
     let run = RunPrograms::probing(measure.request.dry_run);
     let progress = measure.observer.progress("sample");

@@ -37,7 +37,7 @@ use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::phases::{Phases, Trained};
-use crate::report::{Report, Stopped};
+use crate::report::{QuickstartReport, Stopped};
 use crate::student::Origin;
 use crate::tasks::{self, Tasks};
 use crate::text::estimate;
@@ -60,7 +60,7 @@ pub fn run(
     run: &RunRequest,
     stop: &AtomicBool,
     observer: &dyn Observer,
-) -> Result<Outcome<Result<Report, Stopped>>, Failure> {
+) -> Result<Outcome<Result<QuickstartReport, Stopped>>, Failure> {
     let loaded = settings(run)?;
     let config = &loaded.config;
     // Contradictory settings are reported before anything is created.
@@ -160,7 +160,7 @@ enum When {
 
 impl Quickstart<'_> {
     /// Runs every phase in order; `None` if it was stopped.
-    fn go(&mut self) -> Result<Option<Report>, Failure> {
+    fn go(&mut self) -> Result<Option<QuickstartReport>, Failure> {
         self.unpack()?;
         let tasks = self.tasks()?;
         let traces = self.traces(tasks.train.len())?;
@@ -178,7 +178,7 @@ impl Quickstart<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(Report::new(self.config, self.session.run().view(), &self.phases)?))
+        Ok(Some(QuickstartReport::new(self.config, self.session.run().view(), &self.phases)?))
     }
 
     fn unpack(&self) -> Result<(), Failure> {
@@ -281,7 +281,7 @@ impl Quickstart<'_> {
     }
 
     /// Writes the report and the page.
-    fn finish(&mut self, report: Report) -> Result<Report, Failure> {
+    fn finish(&mut self, report: QuickstartReport) -> Result<QuickstartReport, Failure> {
         self.end(event::Outcome::Completed)?;
         report.write(self.session.dir())?;
         let view = self.session.run().view();

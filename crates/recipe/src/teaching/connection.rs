@@ -55,7 +55,7 @@ pub struct Answered {
 
 /// One answer of the server.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ServerAnswer {
     /// The server and the model.
     pub server: String,
     /// How long it took.
@@ -69,7 +69,7 @@ pub struct Answer {
 /// # Errors
 ///
 /// If there is no answer: why not, with a suggestion.
-pub fn ask(config: &Config, messages: Vec<Message>) -> Result<Answer, String> {
+pub fn ask(config: &Config, messages: Vec<Message>) -> Result<ServerAnswer, String> {
     let start = Instant::now();
     let request = Request::of(&config.teacher, messages);
     let (found, response) = reach(config, |client| client.complete_once(&request));
@@ -79,7 +79,7 @@ pub fn ask(config: &Config, messages: Vec<Message>) -> Result<Answer, String> {
         return Err(format!("{}: {said}; {hint}", found.url));
     };
     let model = if response.model.is_empty() { &found.model } else { &response.model };
-    Ok(Answer {
+    Ok(ServerAnswer {
         server: format!("{}: {}", found.url, plain(model, NAME_CHARS)),
         seconds: start.elapsed().as_secs_f64(),
         completion: response.completions.swap_remove(0),

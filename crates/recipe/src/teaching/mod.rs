@@ -16,7 +16,7 @@ use whetstone_remote::chat::{ChatError, Server};
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Earlier, Embedded, References, Report, TeachError, Teacher, Teaching, teach,
+    Earlier, Embedded, References, TeachError, TeachSummary, Teacher, Teaching, teach,
 };
 
 use self::remote::Remote;
@@ -71,7 +71,7 @@ pub fn run(
     request: &TeachRequest,
     config: &Config,
     observer: &dyn Observer,
-) -> Result<Outcome<Report>, Failure> {
+) -> Result<Outcome<TeachSummary>, Failure> {
     let samples = samples(request, config)?;
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(request, config, samples, observer)?));
@@ -84,7 +84,7 @@ pub fn run(
 }
 
 /// The file of traces, if none of them passes: training uses passing traces only.
-fn lost(report: &Report, out: &Path) -> Vec<String> {
+fn lost(report: &TeachSummary, out: &Path) -> Vec<String> {
     let mut found = Survivors::default();
     let file = format!("`{}`", out.display());
     if report.passing > 0 || report.not_run > 0 {
@@ -124,7 +124,7 @@ fn server(config: &Config) -> Result<Server, ChatError> {
 
 /// The report of a collection, and its timings.
 struct Collected {
-    report: Report,
+    report: TeachSummary,
     took: Duration,
 }
 
@@ -236,11 +236,12 @@ mod tests {
     #[test]
     fn traces_of_which_none_passes_are_named_with_their_verdicts() {
         let verdicts = [("wrong".to_owned(), 5), ("no_code".to_owned(), 2)];
-        let report = Report { responses: 7, verdicts: verdicts.into(), ..Report::default() };
+        let report =
+            TeachSummary { responses: 7, verdicts: verdicts.into(), ..TeachSummary::default() };
         let said = "nothing is left of `t.jsonl`: 7 responses, 5 wrong, 2 no_code";
         assert_eq!(lost(&report, Path::new("t.jsonl")), [said]);
-        let not_run = Report { not_run: 1, ..report.clone() };
-        let passing = Report { passing: 1, ..report };
+        let not_run = TeachSummary { not_run: 1, ..report.clone() };
+        let passing = TeachSummary { passing: 1, ..report };
         assert!(lost(&not_run, Path::new("t")).is_empty());
         assert!(lost(&passing, Path::new("t")).is_empty());
     }

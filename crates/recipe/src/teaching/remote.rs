@@ -4,13 +4,13 @@ use whetstone_core::trace::Usage;
 use whetstone_core::wire::Object;
 use whetstone_core::with_causes;
 use whetstone_remote::chat::{ChatError, Request, Response, Server};
-use whetstone_rollout::teach::{Answer, Failure, Question, Refusal, Teacher};
+use whetstone_rollout::teach::{Failure, Question, Refusal, Teacher, TeacherAnswer};
 
 /// A server of chat completions.
 pub(super) struct Remote(pub(super) Server);
 
 impl Teacher for Remote {
-    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+    fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal> {
         let request = Request {
             n: (question.samples > 1).then_some(question.samples),
             seed: Some(question.seed),
@@ -25,7 +25,7 @@ impl Teacher for Remote {
 }
 
 impl Remote {
-    fn answer(&self, response: Response) -> Answer {
+    fn answer(&self, response: Response) -> TeacherAnswer {
         let Response { model, completions, usage } = response;
         let model = if model.is_empty() { self.0.settings().model_name.clone() } else { model };
         let usage = usage.is_reported.then(|| {
@@ -34,7 +34,7 @@ impl Remote {
             let (prompt_tokens, completion_tokens) = (usage.prompt_tokens, usage.completion_tokens);
             Usage { prompt_tokens, completion_tokens, rest }
         });
-        Answer { model, completions, usage }
+        TeacherAnswer { model, completions, usage }
     }
 }
 

@@ -19,13 +19,13 @@ const WINDOW: u64 = 8192;
 /// A queue of items.
 #[derive(Debug)]
 pub struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     work: Condvar,
     room: Condvar,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct QueueState<T> {
     waiting: VecDeque<Waiting<T>>,
     bytes: usize,
     /// Items that were offered.
@@ -53,7 +53,7 @@ pub(super) struct Taken<T> {
 
 impl<T> Queue<T> {
     pub(super) fn new() -> Self {
-        let state = State {
+        let state = QueueState {
             waiting: VecDeque::new(),
             bytes: 0,
             offered: 0,
@@ -127,19 +127,19 @@ impl<T> Queue<T> {
     }
 
     /// Wakes those who offer, once there is room for more than one item.
-    fn call_offerers(&self, state: &mut State<T>) {
+    fn call_offerers(&self, state: &mut QueueState<T>) {
         if state.offerers_waiting && state.waiting.len() <= QUEUED_ITEMS / 2 {
             state.offerers_waiting = false;
             self.room.notify_all();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> State<T> {
+impl<T> QueueState<T> {
     fn has_room(&self) -> bool {
         self.waiting.len() < QUEUED_ITEMS
             && self.bytes < QUEUED_BYTES

@@ -26,7 +26,7 @@ pub(super) struct Breaker {
     pause: Duration,
     longest_pause: Duration,
     probes: u32,
-    state: Mutex<State>,
+    state: Mutex<BreakerState>,
     changed: Condvar,
     /// Threads that wait for a change, which is where tests want them.
     #[cfg(test)]
@@ -34,7 +34,7 @@ pub(super) struct Breaker {
 }
 
 #[derive(Debug)]
-struct State {
+struct BreakerState {
     phase: Phase,
     /// Failed tries since the last success, probes included.
     failures: u32,
@@ -64,7 +64,7 @@ impl Breaker {
             pause: settings.breaker_pause,
             longest_pause: settings.retry_after_limit,
             probes: settings.breaker_probes.max(1),
-            state: Mutex::new(State { phase: Phase::Closed, failures: 0 }),
+            state: Mutex::new(BreakerState { phase: Phase::Closed, failures: 0 }),
             changed: Condvar::new(),
             #[cfg(test)]
             waiting: 0.into(),
@@ -144,7 +144,7 @@ impl Breaker {
         failure.retry_after.unwrap_or_default().min(self.longest_pause).max(self.pause)
     }
 
-    fn end(&self, state: &State) -> ChatError {
+    fn end(&self, state: &BreakerState) -> ChatError {
         match &state.phase {
             Phase::Dead { failures, last } => {
                 ChatError::Gone { url: self.url.clone(), failures: *failures, last: last.clone() }
@@ -153,12 +153,16 @@ impl Breaker {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BreakerState> {
         // No code that can panic runs under the lock, so the state is whole even then.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, wait: Duration) -> MutexGuard<'a, State> {
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, BreakerState>,
+        wait: Duration,
+    ) -> MutexGuard<'a, BreakerState> {
         #[cfg(test)]
         self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let (state, _) =

@@ -41,7 +41,7 @@ use std::time::SystemTime;
 
 use self::backoff::Backoff;
 use self::breaker::Breaker;
-use crate::http::{self, Address, Answer, HttpError};
+use crate::http::{self, Address, HttpAnswer, HttpError};
 use crate::secret::{NotAKey, Secret};
 use crate::shown;
 
@@ -185,7 +185,7 @@ impl Client {
     }
 
     /// The error of a non-success status: temporary or final.
-    fn refusal(&self, answer: &Answer) -> Miss {
+    fn refusal(&self, answer: &HttpAnswer) -> Miss {
         let message = match answer.redirect() {
             Some(to) => format!("moved to `{}`", shown::address(to, self.http.secret())),
             None => response::server_message(&answer.body, self.http.secret()),

@@ -1,7 +1,7 @@
 //! One small client: blocking, shared by many threads, with bounds on time and size.
 //!
 //! It is `ureq` with safe defaults: an answer longer than its limit is an error and is not held in
-//! memory, redirects are counted, a status is data until the caller asks for [`Answer::success`],
+//! memory, redirects are counted, a status is data until the caller asks for [`HttpAnswer::success`],
 //! and a client for the local loopback uses no proxy (others follow the environment: `ALL_PROXY`,
 //! `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). A key is sent to the address it was given for and not
 //! to the target of a redirect.
@@ -65,7 +65,7 @@ pub struct Client {
 
 /// A whole answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// The URL that answered, after redirects, without the query.
     pub url: String,
     /// The HTTP status.
@@ -142,24 +142,24 @@ impl Client {
     }
 
     /// Asks for `url` and reads the answer, which may be a redirect.
-    pub fn get(&self, url: &str) -> Result<Answer, HttpError> {
+    pub fn get(&self, url: &str) -> Result<HttpAnswer, HttpError> {
         let request = http::Request::get(url).header(header::ACCEPT, "application/json");
         self.read(self.send(url, request.body(()), self.whole(Redirects::Show))?)
     }
 
     /// Sends JSON to `url` and reads the answer. Redirects are the answer: a body is not sent on.
-    pub fn post_json(&self, url: &str, json: &str) -> Result<Answer, HttpError> {
+    pub fn post_json(&self, url: &str, json: &str) -> Result<HttpAnswer, HttpError> {
         let request =
             http::Request::post(url).header(header::CONTENT_TYPE, "application/json").body(json);
         self.read(self.send(url, request, self.whole(Redirects::Show))?)
     }
 
     /// Asks for the headers of `url` alone, which may be those of a redirect.
-    pub fn head(&self, url: &str) -> Result<Answer, HttpError> {
+    pub fn head(&self, url: &str) -> Result<HttpAnswer, HttpError> {
         let request = http::Request::head(url).body(());
         let opened = self.send(url, request, self.whole(Redirects::Show))?;
         let Opened { url, status, headers, .. } = opened;
-        Ok(Answer { url, status, headers, body: Vec::new() })
+        Ok(HttpAnswer { url, status, headers, body: Vec::new() })
     }
 
     /// Asks for `url` from byte `from` on; the body is read by the caller.
@@ -207,7 +207,7 @@ impl Client {
     }
 
     /// Reads a body into memory, as far as the limit goes.
-    pub(crate) fn read(&self, opened: Opened) -> Result<Answer, HttpError> {
+    pub(crate) fn read(&self, opened: Opened) -> Result<HttpAnswer, HttpError> {
         let Opened { url, status, headers, body } = opened;
         let is_success = (200..300).contains(&status);
         let limit = if is_success { self.limits.answer_bytes } else { ERROR_BODY_BYTES };
@@ -224,11 +224,11 @@ impl Client {
         if is_success && bytes.len() as u64 > limit {
             return Err(too_long());
         }
-        Ok(Answer { url, status, headers, body: bytes })
+        Ok(HttpAnswer { url, status, headers, body: bytes })
     }
 }
 
-impl Answer {
+impl HttpAnswer {
     /// The answer, if its status says success.
     pub fn success(self, secret: Option<&Secret>) -> Result<Self, HttpError> {
         if (200..300).contains(&self.status) {

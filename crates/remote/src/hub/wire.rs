@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::repo::{self, Repo};
 use super::{Hub, HubError, Listing, RemoteFile};
-use crate::http::{Answer, HttpError};
+use crate::http::{HttpAnswer, HttpError};
 use crate::secret::Secret;
 use crate::shown;
 
@@ -68,8 +68,8 @@ impl Hub {
     fn ask(
         &self,
         mut url: String,
-        ask: impl Fn(&str) -> Result<Answer, HttpError>,
-    ) -> Result<Answer, HttpError> {
+        ask: impl Fn(&str) -> Result<HttpAnswer, HttpError>,
+    ) -> Result<HttpAnswer, HttpError> {
         for _ in 0..5 {
             let answer = self.persist(|| ask(&url)?.kept_or_passing(self.http.secret()))?;
             match answer.redirect().and_then(|to| self.settings.own_address(to)) {
@@ -82,7 +82,10 @@ impl Hub {
 
     /// Asks a hub that stumbles again, with growing pauses, as often as the settings allow. One
     /// that is not there is not waited for: the cache may do, and if not a user wants to know.
-    fn persist(&self, ask: impl Fn() -> Result<Answer, HttpError>) -> Result<Answer, HttpError> {
+    fn persist(
+        &self,
+        ask: impl Fn() -> Result<HttpAnswer, HttpError>,
+    ) -> Result<HttpAnswer, HttpError> {
         let mut pauses = self.settings.pauses();
         for _ in 1..self.settings.max_tries {
             match ask() {
@@ -97,7 +100,7 @@ impl Hub {
     }
 
     /// The error of a non-success status.
-    fn refusal(&self, repo: &Repo, path: Option<&str>, answer: Answer) -> HubError {
+    fn refusal(&self, repo: &Repo, path: Option<&str>, answer: HttpAnswer) -> HubError {
         let name = repo.to_string();
         match (answer.status, answer.headers.get("x-error-code"), path) {
             (_, Some("GatedRepo"), _) => HubError::Gated { repo: name },
@@ -130,7 +133,7 @@ impl Hub {
     }
 }
 
-impl Answer {
+impl HttpAnswer {
     /// The answer, unless its status says "not now".
     fn kept_or_passing(self, secret: Option<&Secret>) -> Result<Self, HttpError> {
         if crate::http::is_passing_status(self.status) { self.success(secret) } else { Ok(self) }
@@ -160,7 +163,7 @@ pub(crate) fn listing(
     Ok(Listing { commit: raw.sha, files })
 }
 
-pub(crate) fn described(answer: &Answer) -> Result<Described, HubError> {
+pub(crate) fn described(answer: &HttpAnswer) -> Result<Described, HubError> {
     let get = |name: &str| answer.headers.get(name).map(str::trim);
     let refuse = |reason: String| HubError::NotAHub { url: answer.url.clone(), reason };
     if answer.status < 300 && get("x-repo-commit").is_none() {

@@ -15,7 +15,7 @@ use whetstone_infer::{
     Conversations, Generator, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until, Usage,
 };
 
-use super::judging::{Answer, Channels, Job, JudgePool, OpenRollout, RolloutId, TurnResult};
+use super::judging::{Channels, Job, JudgePool, OpenRollout, RolloutId, TurnAnswer, TurnResult};
 use super::{
     Asked, CollectError, Collected, Collecting, Dropped, Group, Progress, Span, Timeline, Turn,
 };
@@ -224,8 +224,8 @@ impl<'a, 't> Driver<'a, 't> {
         self.answered(answer.expect("judges stay until the channels are dropped"));
     }
 
-    fn answered(&mut self, answer: Answer) {
-        let Answer { sample: completion, span, result } = answer;
+    fn answered(&mut self, answer: TurnAnswer) {
+        let TurnAnswer { sample: completion, span, result } = answer;
         let Span { group, sample, .. } = span;
         self.open.remove(&RolloutId { group, sample });
         self.progress.judged += 1;

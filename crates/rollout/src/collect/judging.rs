@@ -43,7 +43,7 @@ pub(super) struct Job {
 }
 
 /// The answer to a job.
-pub(super) struct Answer {
+pub(super) struct TurnAnswer {
     /// The completion that was judged.
     pub(super) sample: SampleId,
     pub(super) span: Span,
@@ -61,7 +61,7 @@ pub(super) enum TurnResult {
 /// The channels to the judges and back. The judges' threads end when it is dropped.
 pub(super) struct Channels {
     pub(super) jobs: Sender<Job>,
-    pub(super) answers: Receiver<Answer>,
+    pub(super) answers: Receiver<TurnAnswer>,
 }
 
 /// The state that the judges' threads share.
@@ -128,7 +128,7 @@ impl<'a> JudgePool<'a> {
     }
 
     /// Judges until there is nothing more to judge, or nobody to tell.
-    fn work(&self, waiting: &Mutex<Receiver<Job>>, done: &Sender<Answer>) {
+    fn work(&self, waiting: &Mutex<Receiver<Job>>, done: &Sender<TurnAnswer>) {
         loop {
             let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(job) = job else { return };
@@ -138,7 +138,7 @@ impl<'a> JudgePool<'a> {
         }
     }
 
-    fn judge(&self, job: Job) -> Answer {
+    fn judge(&self, job: Job) -> TurnAnswer {
         let Job { mut rollout, sample: completion, sampled_at } = job;
         let began = self.clock.elapsed();
         let mut episode = rollout.episode.take();
@@ -156,7 +156,7 @@ impl<'a> JudgePool<'a> {
             Err(reason) => TurnResult::Dropped(Dropped { sample, turns: rollout.turns, reason }),
         };
         let span = Span { group, sample, sampled_at, judging };
-        Answer { sample: completion, span, result }
+        TurnAnswer { sample: completion, span, result }
     }
 
     /// Tells the newest reply to `episode`, or to a fresh one.

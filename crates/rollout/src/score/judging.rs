@@ -9,7 +9,7 @@ use whetstone_record::batch::{BatchError, Line, run};
 
 use super::candidate::{self, Bad, Content};
 use super::results::Results;
-use super::table::{Entry, State};
+use super::table::{Entry, EntryState};
 use super::{ScoreError, Scoring, input};
 use crate::scorer::{Scorer, earlier_replies};
 use crate::tasks::Tasks;
@@ -44,8 +44,8 @@ impl FirstPass<'_> {
 
     fn line(&self, line: &Line<'_>, stack: &BigStack) -> Result<(), BatchError> {
         match candidate::read(line, self.tasks) {
-            Ok(Content::Blank) => self.set_aside(line.at, State::Aside),
-            Err(Bad(_)) => self.set_aside(line.at, State::Rejected),
+            Ok(Content::Blank) => self.set_aside(line.at, EntryState::Aside),
+            Err(Bad(_)) => self.set_aside(line.at, EntryState::Rejected),
             Ok(Content::Rollout(candidate, task)) => {
                 let rescored = candidate.rescored.is_some();
                 let entry = Entry { step: candidate.step, task, rescored, ..Entry::default() };
@@ -73,7 +73,7 @@ impl FirstPass<'_> {
     fn is_done(&self, at: u64, entry: Entry) -> bool {
         let mut results = self.results();
         let earlier = results.table.get(at);
-        let is_done = earlier.state == State::Scored;
+        let is_done = earlier.state == EntryState::Scored;
         if is_done {
             let Entry { step, task, rescored, .. } = entry;
             results.table.set(at, Entry { step, task, rescored, ..earlier });
@@ -81,7 +81,7 @@ impl FirstPass<'_> {
         is_done
     }
 
-    fn set_aside(&self, at: u64, state: State) {
+    fn set_aside(&self, at: u64, state: EntryState) {
         self.results().table.set(at, Entry { state, ..Entry::default() });
     }
 

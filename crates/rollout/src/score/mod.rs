@@ -8,7 +8,7 @@
 //! The journal stands beside the output until that is whole. A run that was killed finds it and
 //! goes on; what it writes in the end is byte for byte what it would have written in one go. So
 //! nothing measured goes into a scored line as measured: `cpu_ms` there is in whole seconds, rounded
-//! down, and exact times are in the [`Report`].
+//! down, and exact times are in the [`ScoreSummary`].
 //!
 //! Memory does not grow with the texts: of every line a few numbers are kept, and results are out
 //! of order by a bounded number of lines. Only after failed lines were tried again by a later run
@@ -42,9 +42,9 @@ use whetstone_record::batch::{Head, Input, InputDigest, check_outputs};
 use self::candidate::Bad;
 pub use self::error::ScoreError;
 use self::judging::FirstPass;
-pub use self::report::{BadLine, CacheReport, GateCount, Level, Report, Slow, Spread};
+pub use self::report::{BadLine, CacheReport, GateCount, Level, ScoreSummary, Slow, Spread};
 use self::results::Results;
-use self::table::State;
+use self::table::EntryState;
 use self::write::Second;
 use crate::cache::Cache;
 use crate::scorer::{EnvironmentSource, Scorer, ScorerParts};
@@ -96,7 +96,7 @@ pub enum BadLines {
 }
 
 /// Scores a file.
-pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
+pub fn score(scoring: &Scoring<'_>) -> Result<ScoreSummary, ScoreError> {
     let start = Instant::now();
     check_outputs([scoring.rollouts, scoring.tasks], [scoring.output])?;
     let tasks = read_tasks(scoring.tasks)?;
@@ -112,7 +112,7 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     let &Scoring { config, cache, workers, .. } = scoring;
     let scorer = Scorer::new(&ScorerParts { config, tasks: &tasks, environments, cache, workers });
     let results = Results::open(scoring, &head(scoring, &digest, &scorer)?)?;
-    let resumed = results.table.count(State::Scored);
+    let resumed = results.table.count(EntryState::Scored);
     (scoring.on_start)(digest.lines);
     let results = Mutex::new(results);
     let first = FirstPass { scoring, tasks: &tasks, scorer: &scorer, results };
@@ -121,7 +121,7 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
         cache.flush();
     }
     results.ledger.sync()?;
-    let mut report = Report::new();
+    let mut report = ScoreSummary::new();
     let groups = results.table.weigh(scoring.advantage);
     (report.groups, report.dead_groups) = (groups.groups, groups.dead);
     report.unjudged_groups = groups.unjudged;
@@ -145,7 +145,7 @@ pub fn rejected_path(output: &Path) -> PathBuf {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "lines of a file are far below 2^53")]
-fn finish(report: &mut Report, scoring: &Scoring<'_>, start: Instant) {
+fn finish(report: &mut ScoreSummary, scoring: &Scoring<'_>, start: Instant) {
     report.cache = scoring.cache.map(|cache| {
         let stats = cache.stats();
         CacheReport { hit_rate: stats.hit_rate(), stats }

@@ -23,7 +23,7 @@ const OTHER_MESSAGES: &str = "other errors";
 
 /// The report of scoring a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct ScoreSummary {
     /// Version of the report.
     pub v: u32,
     /// Lines with something on them.
@@ -165,7 +165,7 @@ impl Spread {
     }
 }
 
-impl Report {
+impl ScoreSummary {
     pub(super) fn new() -> Self {
         Self { v: 1, ..Self::default() }
     }
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn errors_are_counted_by_message_and_their_number_is_bounded() {
-        let mut report = Report::new();
+        let mut report = ScoreSummary::new();
         for n in 0..200 {
             report.count_failed(&format!("message {n}"));
             report.count_failed("the disk is full");
@@ -276,7 +276,7 @@ mod tests {
         };
         let not_run = r#"{"skipped":"runtime"}"#.to_owned();
         let id = TaskId::try_from("a".to_owned()).unwrap();
-        let mut report = Report::new();
+        let mut report = ScoreSummary::new();
         let lines = [(ran(0), 0.5), (ran(0), 0.0), (ran(1), 0.5), (ran(2), 1.0), (not_run, 0.3)];
         for (line, (validation, total)) in (0..).zip(lines) {
             let reward = format!(r#"{{"total":{total},"terms":{{"form":{total}}}}}"#);
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_slowest_are_named_in_order() {
-        let mut report = Report::new();
+        let mut report = ScoreSummary::new();
         let id = TaskId::try_from("a".to_owned()).unwrap();
         for (line, cpu_ms) in (0..50_u64).zip((0..50_u32).map(|n| f64::from(n * 7 % 50))) {
             let found = Found { line, error: None, cpu_ms, validation: None, reward: None };

@@ -6,7 +6,7 @@ use whetstone_record::batch::{BatchError, Head, Ledger, replay};
 
 use super::Scoring;
 use super::records::{Done, Failed, Found, Replayed};
-use super::table::{Entry, State, Table};
+use super::table::{Entry, EntryState, Table};
 use crate::scorer::Scored;
 
 /// Results of the lines so far.
@@ -25,7 +25,7 @@ impl Results {
         replay(records, |at, Replayed { line, reward }| {
             if let Some(reward) = reward {
                 let tests = reward.terms.tests.unwrap_or(f64::NAN);
-                let (state, value, offset) = (State::Scored, reward.total, at.offset);
+                let (state, value, offset) = (EntryState::Scored, reward.total, at.offset);
                 table.set(line, Entry { value, tests, offset, state, ..Entry::default() });
             }
             Ok::<_, BatchError>(())
@@ -49,7 +49,7 @@ impl Results {
             }
             Err(Infrastructure(error)) => {
                 let offset = self.ledger.append(&Failed { line: at, error: &error })?;
-                Entry { state: State::Failed, offset, ..entry }
+                Entry { state: EntryState::Failed, offset, ..entry }
             }
         };
         self.table.set(at, entry);
@@ -60,7 +60,7 @@ impl Results {
     pub(super) fn read(&self, at: u64, entry: Entry) -> Result<Found, BatchError> {
         let found: Found = self.ledger.read(entry.offset)?;
         let is_expected =
-            found.line == at && found.error.is_some() == (entry.state == State::Failed);
+            found.line == at && found.error.is_some() == (entry.state == EntryState::Failed);
         let lost = || BatchError::Lost { item: format!("line {}", at + 1) };
         is_expected.then_some(found).ok_or_else(lost)
     }

@@ -8,7 +8,7 @@ use whetstone_core::reward::Reward;
 
 /// The state of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum EntryState {
     /// Nothing yet.
     #[default]
     Open,
@@ -33,7 +33,7 @@ pub(super) struct Entry {
     /// Where its result is in the journal.
     pub(super) offset: u64,
     pub(super) task: u32,
-    pub(super) state: State,
+    pub(super) state: EntryState,
     /// It had scores before, which are cut out of its text.
     pub(super) rescored: bool,
 }
@@ -42,7 +42,7 @@ impl Entry {
     /// The same line with its reward.
     pub(super) fn scored(self, reward: &Reward) -> Self {
         let tests = reward.tests().unwrap_or(f64::NAN);
-        Self { state: State::Scored, value: reward.total(), tests, ..self }
+        Self { state: EntryState::Scored, value: reward.total(), tests, ..self }
     }
 
     fn reward(&self) -> GroupReward {
@@ -79,20 +79,20 @@ impl Table {
         self.0[at] = entry;
     }
 
-    pub(super) fn count(&self, state: State) -> u64 {
+    pub(super) fn count(&self, state: EntryState) -> u64 {
         self.0.iter().filter(|entry| entry.state == state).count() as u64
     }
 
     /// Lines with a reward whose task is such a one.
     pub(super) fn count_scored(&self, is_such: impl Fn(u32) -> bool) -> u64 {
-        let scored = self.0.iter().filter(|entry| entry.state == State::Scored);
+        let scored = self.0.iter().filter(|entry| entry.state == EntryState::Scored);
         scored.filter(|entry| is_such(entry.task)).count() as u64
     }
 
     /// Turns rewards into advantages within their groups.
     pub(super) fn weigh(&mut self, rule: GroupRule) -> GroupCounts {
         let mut order: Vec<u32> = (0..u32::try_from(self.0.len()).unwrap_or(u32::MAX))
-            .filter(|&at| matches!(self.entry(at).state, State::Scored | State::Failed))
+            .filter(|&at| matches!(self.entry(at).state, EntryState::Scored | EntryState::Failed))
             .collect();
         // Within a group by line, so that sums do not depend on who was done first.
         order.sort_unstable_by_key(|&at| (self.entry(at).step, self.entry(at).task, at));
@@ -106,8 +106,11 @@ impl Table {
     }
 
     fn weigh_group(&mut self, members: &[u32], rule: GroupRule, counts: &mut GroupCounts) {
-        let scored: Vec<u32> =
-            members.iter().copied().filter(|&at| self.entry(at).state == State::Scored).collect();
+        let scored: Vec<u32> = members
+            .iter()
+            .copied()
+            .filter(|&at| self.entry(at).state == EntryState::Scored)
+            .collect();
         let rewards: Vec<GroupReward> = scored.iter().map(|&at| self.entry(at).reward()).collect();
         counts.groups += 1;
         counts.unjudged += u64::from(rewards.is_empty());
@@ -145,16 +148,16 @@ mod tests {
     #[test]
     fn groups_are_made_by_step_and_task_wherever_their_lines_stand() {
         let mut table = Table::default();
-        let scored = State::Scored;
+        let scored = EntryState::Scored;
         let lines = [
             (0, 0, 1.0, scored),
             (0, 1, 0.5, scored),
             (1, 0, 0.3, scored),
-            (0, 0, 0.0, State::Failed),
+            (0, 0, 0.0, EntryState::Failed),
             (0, 0, 0.0, scored),
             (0, 1, 0.5, scored),
-            (9, 9, 0.0, State::Failed),
-            (0, 0, 0.0, State::Rejected),
+            (9, 9, 0.0, EntryState::Failed),
+            (0, 0, 0.0, EntryState::Rejected),
         ];
         for (at, (step, task, value, state)) in (0..).zip(lines) {
             let entry = Entry { step, value, tests: value, task, state, ..Entry::default() };
@@ -165,7 +168,7 @@ mod tests {
         assert_eq!(counts, GroupCounts { groups: 4, dead: 2, unjudged: 1 });
         let values: Vec<_> = (0..6).map(|at| table.get(at).value).collect();
         assert_eq!(values, [1.0, 0.0, 0.0, 0.0, -1.0, 0.0]);
-        assert_eq!(table.get(100).state, State::Open);
+        assert_eq!(table.get(100).state, EntryState::Open);
     }
 
     #[test]
@@ -173,7 +176,7 @@ mod tests {
         let weigh = |tests: [f64; 2]| {
             let mut table = Table::default();
             for (at, (value, tests)) in (0..).zip([0.5, 0.4].into_iter().zip(tests)) {
-                let entry = Entry { value, tests, state: State::Scored, ..Entry::default() };
+                let entry = Entry { value, tests, state: EntryState::Scored, ..Entry::default() };
                 table.set(at, entry);
             }
             let dead = table.weigh(RULE).dead;

@@ -15,9 +15,9 @@ use whetstone_record::error::FileError;
 use super::candidate::{self, Bad, Content};
 use super::error::ScoreError;
 use super::records::Found;
-use super::report::{BadLine, Report};
+use super::report::{BadLine, ScoreSummary};
 use super::results::Results;
-use super::table::{Entry, State};
+use super::table::{Entry, EntryState};
 use crate::tasks::Tasks;
 
 /// Rejected lines that are named in the report.
@@ -34,12 +34,16 @@ pub(super) struct Second<'a> {
 
 impl Second<'_> {
     /// Writes the scored lines to `output` and counts them.
-    pub(super) fn scored(&self, output: &Path, report: &mut Report) -> Result<(), ScoreError> {
+    pub(super) fn scored(
+        &self,
+        output: &Path,
+        report: &mut ScoreSummary,
+    ) -> Result<(), ScoreError> {
         replace_output(output, |out| {
             self.input.each(self.digest, |line| {
                 let entry = self.results.table.get(line.at);
                 // A line that is still open has no record, which reading it says.
-                if matches!(entry.state, State::Aside | State::Rejected) {
+                if matches!(entry.state, EntryState::Aside | EntryState::Rejected) {
                     return Ok(());
                 }
                 let found = self.results.read(line.at, entry)?;
@@ -53,8 +57,12 @@ impl Second<'_> {
     }
 
     /// Writes the rejected lines to `output`, if there are any, and names them in the report.
-    pub(super) fn rejected(&self, output: &Path, report: &mut Report) -> Result<(), ScoreError> {
-        report.rejected = self.results.table.count(State::Rejected);
+    pub(super) fn rejected(
+        &self,
+        output: &Path,
+        report: &mut ScoreSummary,
+    ) -> Result<(), ScoreError> {
+        report.rejected = self.results.table.count(EntryState::Rejected);
         report.lines += report.rejected;
         if report.rejected == 0 {
             // Those of an earlier run would be taken for this one's.
@@ -67,7 +75,7 @@ impl Second<'_> {
         }
         replace_output(output, |out| {
             self.input.each(self.digest, |line| {
-                if self.results.table.get(line.at).state != State::Rejected {
+                if self.results.table.get(line.at).state != EntryState::Rejected {
                     return Ok(());
                 }
                 let Err(Bad(reason)) = candidate::read(line, self.tasks) else {
@@ -84,7 +92,12 @@ impl Second<'_> {
         })
     }
 
-    fn count(&self, found: &Found, entry: Entry, report: &mut Report) -> Result<(), ScoreError> {
+    fn count(
+        &self,
+        found: &Found,
+        entry: Entry,
+        report: &mut ScoreSummary,
+    ) -> Result<(), ScoreError> {
         if let Some(error) = &found.error {
             report.count_failed(error);
             return Ok(());

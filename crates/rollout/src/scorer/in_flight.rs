@@ -8,14 +8,14 @@ use crate::cache::Key;
 /// Programs that are being judged.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    state: Mutex<State>,
+    state: Mutex<InFlightState>,
     left: Condvar,
     /// Callers that may wait; more judge for themselves, so that some always go on.
     most_waiting: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct InFlightState {
     keys: HashSet<Key>,
     waiting: usize,
 }
@@ -60,7 +60,7 @@ impl InFlight {
         Turn::Waited
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InFlightState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

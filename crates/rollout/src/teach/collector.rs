@@ -25,10 +25,10 @@ use whetstone_sandbox::job::Unjudged;
 use super::asked::Asked;
 use super::plan::{Ask, Plan, seed};
 use super::records::{Answered, Entry, Judged};
-use super::report::Report;
+use super::report::TeachSummary;
 use super::stored::Stored;
 use super::table::SampleId;
-use super::teacher::{Answer, Failure, Question, Refusal};
+use super::teacher::{Failure, Question, Refusal, TeacherAnswer};
 use super::{TeachError, Teaching};
 use crate::scorer::Scorer;
 
@@ -40,13 +40,13 @@ pub(super) struct TraceCollector<'a> {
     teaching: &'a Teaching<'a>,
     asked: &'a Asked<'a>,
     scorer: &'a Scorer<'a>,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
 }
 
 /// State behind the lock.
-struct State {
+struct RequestState {
     stored: Stored,
-    report: Report,
+    report: TeachSummary,
     plan: Plan,
     end: Option<End>,
 }
@@ -69,7 +69,7 @@ struct Sample {
 /// The result when all threads are done.
 pub(super) struct Left {
     pub(super) stored: Stored,
-    pub(super) report: Report,
+    pub(super) report: TeachSummary,
     pub(super) end: Option<End>,
     /// Seconds during which questions were asked.
     pub(super) asking_seconds: f64,
@@ -80,11 +80,11 @@ impl<'a> TraceCollector<'a> {
         asked: &'a Asked<'a>,
         scorer: &'a Scorer<'a>,
         stored: Stored,
-        report: Report,
+        report: TeachSummary,
     ) -> Self {
         let teaching = asked.teaching;
         let plan = Plan::new(asked.extent);
-        let state = Mutex::new(State { stored, report, plan, end: None });
+        let state = Mutex::new(RequestState { stored, report, plan, end: None });
         Self { teaching, asked, scorer, state }
     }
 
@@ -100,7 +100,7 @@ impl<'a> TraceCollector<'a> {
         let ran = run(self.teaching.judges, feed, |sample, stack| {
             self.judge(&sample, stack).map_err(|err| self.give_up(err))
         });
-        let State { stored, report, end, .. } =
+        let RequestState { stored, report, end, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let end = ran.err().map(End::Trouble).or(end);
         Left { stored, report, end, asking_seconds }
@@ -162,7 +162,7 @@ impl<'a> TraceCollector<'a> {
 
     fn next_ask(&self) -> Option<Ask> {
         let mut state = self.state();
-        let State { stored, plan, end, .. } = &mut *state;
+        let RequestState { stored, plan, end, .. } = &mut *state;
         if end.is_some() { None } else { plan.next(&stored.table) }
     }
 
@@ -209,13 +209,19 @@ impl<'a> TraceCollector<'a> {
     }
 
     /// Keeps an answer and passes its programs on.
-    fn keep(&self, ask: &mut Ask, seed: u32, mut answer: Answer, queue: &Queue<Sample>) -> bool {
+    fn keep(
+        &self,
+        ask: &mut Ask,
+        seed: u32,
+        mut answer: TeacherAnswer,
+        queue: &Queue<Sample>,
+    ) -> bool {
         let task = &self.asked.tasks.get(ask.task).id;
         answer.completions.truncate(ask.samples.len());
         let open = ask.samples.split_off(answer.completions.len());
         let samples = std::mem::replace(&mut ask.samples, open);
         let prompt = self.asked.digest(ask.task).to_owned();
-        let Answer { model, completions, usage } = answer;
+        let TeacherAnswer { model, completions, usage } = answer;
         let task = task.clone();
         let answered = Answered { task, prompt, samples, seed, model, usage, completions };
         let failed = Ask { task: ask.task, samples: answered.samples.clone() };
@@ -282,7 +288,7 @@ impl<'a> TraceCollector<'a> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -39,9 +39,9 @@ use whetstone_record::batch::check_outputs;
 use self::asked::Asked;
 use self::collector::{End, Left, TraceCollector};
 pub use self::error::TeachError;
-pub use self::report::{FailureCount, Report, Tokens};
+pub use self::report::{FailureCount, TeachSummary, Tokens};
 use self::stored::Stored;
-pub use self::teacher::{Answer, Embedded, Failure, Question, References, Refusal, Teacher};
+pub use self::teacher::{Embedded, Failure, Question, References, Refusal, Teacher, TeacherAnswer};
 use crate::score::BadLines;
 use crate::scorer::{EnvironmentSource, Scorer, ScorerParts};
 use crate::tasks::Tasks;
@@ -103,7 +103,7 @@ pub enum Earlier {
 }
 
 /// Collects traces.
-pub fn teach(teaching: &Teaching<'_>) -> Result<Report, TeachError> {
+pub fn teach(teaching: &Teaching<'_>) -> Result<TeachSummary, TeachError> {
     let start = Instant::now();
     let tasks = read_tasks(teaching)?;
     check_names(teaching)?;
@@ -161,8 +161,8 @@ fn read_tasks(teaching: &Teaching<'_>) -> Result<Tasks, TeachError> {
     Ok(tasks)
 }
 
-fn first_counts(tasks: &Tasks, asked: &Asked<'_>, stored: &Stored) -> Report {
-    let mut report = Report::new();
+fn first_counts(tasks: &Tasks, asked: &Asked<'_>, stored: &Stored) -> TeachSummary {
+    let mut report = TeachSummary::new();
     report.tasks = u64::from(asked.extent.tasks);
     (report.bad_tasks, report.bad_task_lines) = (tasks.bad_count, tasks.bad.clone());
     report.resumed = stored.table.stored().count() as u64;

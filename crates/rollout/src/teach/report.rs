@@ -17,7 +17,7 @@ const OTHERS: &str = "other reasons";
 
 /// The report of collecting traces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct TeachSummary {
     /// Version of the report.
     pub v: u32,
     /// Tasks that traces were wanted of.
@@ -90,7 +90,7 @@ pub struct FailureCount {
     pub example: String,
 }
 
-impl Report {
+impl TeachSummary {
     /// An empty report.
     pub(super) fn new() -> Self {
         Self { v: 1, ..Self::default() }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_counts_what_it_says() {
-        let mut report = Report::new();
+        let mut report = TeachSummary::new();
         for fields in [
             r#""thinking":"hm","code":"x","verdict":"pass","usage":{"prompt_tokens":3,"completion_tokens":4}"#,
             r#""thinking":"","code":"x","verdict":"wrong","finish":"length""#,
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn kinds_of_failures_are_bounded_and_none_is_lost() {
-        let mut report = Report::new();
+        let mut report = TeachSummary::new();
         for n in 0..200 {
             let failure = Failure { reason: format!("reason {n}"), detail: "d".to_owned() };
             report.count_failure(2, &failure);

@@ -9,7 +9,7 @@ use whetstone_core::trace::Usage;
 /// Anything that answers questions: a server, or the traces and reference solutions of the tasks.
 pub trait Teacher: Send + Sync {
     /// Answers a question; blocks until it is answered or given up.
-    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal>;
+    fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal>;
 
     /// Gives up what it waits for: no answer is wanted any more.
     fn stop(&self) {}
@@ -34,7 +34,7 @@ pub struct Question<'a> {
 
 /// A teacher's answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct TeacherAnswer {
     /// Who answered.
     pub model: String,
     /// At least one; fewer than were wanted if it would not give more at once.
@@ -80,7 +80,7 @@ impl Embedded {
 }
 
 impl Teacher for Embedded {
-    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+    fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal> {
         let text = question.trace.ok_or(Refusal::Nothing)?.to_owned();
         Ok(one_completion(Self::MODEL, text))
     }
@@ -96,7 +96,7 @@ impl References {
 }
 
 impl Teacher for References {
-    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+    fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal> {
         let code = question.reference.ok_or(Refusal::Nothing)?;
         let form = Form::of(question.language);
         let response = Response::new(form, "", code.trim()).map_err(|_| Refusal::Nothing)?;
@@ -104,7 +104,7 @@ impl Teacher for References {
     }
 }
 
-fn one_completion(model: &str, text: String) -> Answer {
+fn one_completion(model: &str, text: String) -> TeacherAnswer {
     let completion = Completion { text, reasoning: None, finish: Finish::Stop, tokens: None };
-    Answer { model: model.to_owned(), completions: vec![completion], usage: None }
+    TeacherAnswer { model: model.to_owned(), completions: vec![completion], usage: None }
 }

@@ -17,7 +17,7 @@ use whetstone_record::error::FileError;
 use super::TeachError;
 use super::asked::Asked;
 use super::records::{Answered, Entry};
-use super::report::Report;
+use super::report::TeachSummary;
 use super::stored::Stored;
 use super::table::SampleId;
 
@@ -26,7 +26,7 @@ pub(super) fn traces(
     output: &Path,
     asked: &Asked<'_>,
     stored: &Stored,
-    report: &mut Report,
+    report: &mut TeachSummary,
 ) -> Result<(), TeachError> {
     replace_output(output, |out| {
         let mut solved = None;

@@ -21,7 +21,7 @@ use whetstone_env::python::{PythonEnvironment, Rules};
 use whetstone_env::registry::Environments;
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::cache::Cache;
-use whetstone_rollout::score::{BadLines, Earlier, Report, ScoreError, Scoring, score};
+use whetstone_rollout::score::{BadLines, Earlier, ScoreError, ScoreSummary, Scoring, score};
 use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
@@ -160,7 +160,11 @@ impl Bench {
     }
 
     /// Scores into `output`.
-    pub(crate) fn score(&self, output: &str, asked: &Asked<'_>) -> Result<Report, ScoreError> {
+    pub(crate) fn score(
+        &self,
+        output: &str,
+        asked: &Asked<'_>,
+    ) -> Result<ScoreSummary, ScoreError> {
         let config = Config { reward: self.rules.reward.clone(), ..Config::default() };
         let build = |tasks: &[Task]| {
             let judge = asked.judge.map(Shared::shared);

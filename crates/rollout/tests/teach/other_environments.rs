@@ -3,7 +3,7 @@
 use crate::common::Fake;
 use crate::school::{Lesson, School, StandIn, task};
 use whetstone_core::completion::{Completion, Finish};
-use whetstone_rollout::teach::{Answer, TeachError};
+use whetstone_rollout::teach::{TeachError, TeacherAnswer};
 
 /// A task to guess a number.
 fn guess(number: u32) -> String {
@@ -17,7 +17,7 @@ fn sevens() -> StandIn {
         let text = "7".to_owned();
         let completion = Completion { text, reasoning: None, finish: Finish::Stop, tokens: None };
         let completions = vec![completion; question.samples as usize];
-        Some(Ok(Answer { model: "sevens".to_owned(), completions, usage: None }))
+        Some(Ok(TeacherAnswer { model: "sevens".to_owned(), completions, usage: None }))
     })
 }
 

@@ -14,14 +14,16 @@ use whetstone_env::python::Rules;
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Answer, Earlier, Failure, Question, Refusal, Report, TeachError, Teacher, Teaching, teach,
+    Earlier, Failure, Question, Refusal, TeachError, TeachSummary, Teacher, TeacherAnswer,
+    Teaching, teach,
 };
 use whetstone_sandbox::job::Limits;
 
 use crate::common::{Shared, environments, programs};
 
 /// What a stand-in does before it answers; `None` lets it answer.
-type Mood = Box<dyn Fn(usize, &Question<'_>) -> Option<Result<Answer, Refusal>> + Send + Sync>;
+type Mood =
+    Box<dyn Fn(usize, &Question<'_>) -> Option<Result<TeacherAnswer, Refusal>> + Send + Sync>;
 
 /// A teacher whose answers follow from the question alone.
 #[derive(Default)]
@@ -33,7 +35,10 @@ pub(crate) struct StandIn {
 impl StandIn {
     /// One with a mood: called with the number of the question.
     pub(crate) fn moody(
-        mood: impl Fn(usize, &Question<'_>) -> Option<Result<Answer, Refusal>> + Send + Sync + 'static,
+        mood: impl Fn(usize, &Question<'_>) -> Option<Result<TeacherAnswer, Refusal>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self { mood: Some(Box::new(mood)), ..Self::default() }
     }
@@ -45,7 +50,7 @@ impl StandIn {
 }
 
 impl Teacher for StandIn {
-    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+    fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal> {
         let number = {
             let mut asked = self.asked.lock().expect("no test panics there");
             asked.push((prompt(&question), question.seed));
@@ -62,7 +67,7 @@ fn prompt(question: &Question<'_>) -> String {
 }
 
 /// So many completions; what is in them depends on the seed.
-pub(crate) fn answer(question: &Question<'_>, samples: u32) -> Answer {
+pub(crate) fn answer(question: &Question<'_>, samples: u32) -> TeacherAnswer {
     let completion = |at: u32| {
         let word = ["PASS", "wrong", "RAISES", ""][((question.seed + at) % 4) as usize];
         let text = match word {
@@ -74,7 +79,7 @@ pub(crate) fn answer(question: &Question<'_>, samples: u32) -> Answer {
     };
     let usage = Usage { prompt_tokens: 10, completion_tokens: 7, rest: Object::new() };
     let completions = (0..samples).map(completion).collect();
-    Answer { model: "stand-in".to_owned(), completions, usage: Some(usage) }
+    TeacherAnswer { model: "stand-in".to_owned(), completions, usage: Some(usage) }
 }
 
 /// A failure with this reason.
@@ -156,7 +161,11 @@ impl School {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    pub(crate) fn teach(&self, output: &str, lesson: &Lesson<'_>) -> Result<Report, TeachError> {
+    pub(crate) fn teach(
+        &self,
+        output: &str,
+        lesson: &Lesson<'_>,
+    ) -> Result<TeachSummary, TeachError> {
         let build = |tasks: &[Task]| {
             let rules = Rules::new(self.config.reward.clone());
             let judge = lesson.judge.map(Shared::shared);

@@ -43,7 +43,7 @@ impl Weights {
 
 /// What `whet bench` measured.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct BenchReport {
     /// The model, as it was named.
     pub model: String,
     /// The name of the device.
@@ -117,7 +117,7 @@ pub struct Measured<'a> {
 impl Measured<'_> {
     /// The rates, and their shares of what the device does at best.
     #[expect(clippy::cast_precision_loss, reason = "counts become rates")]
-    pub fn report(&self, model: String, device: String) -> Report {
+    pub fn report(&self, model: String, device: String) -> BenchReport {
         let Self { sizes, rates, times, decoded, weights, number_bytes, held } = self;
         let tokens = (sizes.batch * sizes.length) as f64;
         let flop = 4.0 * weights.numbers as f64 * tokens;
@@ -125,7 +125,7 @@ impl Measured<'_> {
         let cached = sizes.sequences * context * weights.cache_numbers;
         let bytes = ((weights.numbers + cached) * number_bytes) as f64;
         let (training_rate, sampling_rate) = (flop / times.step, bytes / decoded.step());
-        Report {
+        BenchReport {
             model,
             device,
             sizes: *sizes,

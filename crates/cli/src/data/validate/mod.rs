@@ -3,7 +3,7 @@
 mod args;
 mod table;
 
-use whetstone_data::prove::Report;
+use whetstone_data::prove::ProofSummary;
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::validation;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
 }
 
 /// The exit code. A task that could not be judged is an infrastructure failure.
-fn ending(report: &Report, strict: bool) -> Exit {
+fn ending(report: &ProofSummary, strict: bool) -> Exit {
     let total = &report.total;
     if total.failed > 0 {
         return Exit::Broken;
@@ -50,7 +50,7 @@ mod tests {
         let end = |proven, dropped, failed, strict| {
             let tasks = proven + dropped + failed;
             let total = Counts { tasks, proven, dropped, failed, ..Counts::default() };
-            ending(&Report { total, ..Report::default() }, strict)
+            ending(&ProofSummary { total, ..ProofSummary::default() }, strict)
         };
         assert_eq!(end(3, 0, 0, true), Exit::Done);
         assert_eq!(end(3, 1, 0, false), Exit::Done);

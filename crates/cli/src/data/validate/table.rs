@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use whetstone_data::prove::{Counts, Report};
+use whetstone_data::prove::{Counts, ProofSummary};
 use whetstone_recipe::text::many;
 
 use super::ValidateArgs;
@@ -13,7 +13,7 @@ use crate::summary::{Lines, list, messages};
 const SHOWN: usize = 10;
 
 /// The whole text.
-pub(super) fn text(report: &Report, args: &ValidateArgs, printer: Printer) -> String {
+pub(super) fn text(report: &ProofSummary, args: &ValidateArgs, printer: Printer) -> String {
     let mut text = Vec::new();
     head(&mut text, report);
     sources(&mut text, report);
@@ -24,7 +24,7 @@ pub(super) fn text(report: &Report, args: &ValidateArgs, printer: Printer) -> St
 }
 
 #[expect(clippy::cast_precision_loss, reason = "programs are far below 2^53")]
-fn head(text: &mut Lines, report: &Report) {
+fn head(text: &mut Lines, report: &ProofSummary) {
     let rate = report.programs as f64 / report.wall_seconds.max(1e-9);
     text.push(format!(
         "{} of {} proven, in {:.1} s ({} judged, {rate:.0}/s)",
@@ -39,7 +39,7 @@ fn head(text: &mut Lines, report: &Report) {
     }
 }
 
-fn sources(text: &mut Lines, report: &Report) {
+fn sources(text: &mut Lines, report: &ProofSummary) {
     let width = report.by_source.keys().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
     text.push(format!(
         "\n  {:<width$} {:>8} {:>8} {:>12} {:>8}  reasons",
@@ -64,7 +64,7 @@ fn row(name: &str, width: usize, counts: &Counts) -> String {
     format!("{row}  {}", reasons.join(", ")).trim_end().to_owned()
 }
 
-fn dropped(text: &mut Lines, report: &Report, args: &ValidateArgs, printer: Printer) {
+fn dropped(text: &mut Lines, report: &ProofSummary, args: &ValidateArgs, printer: Printer) {
     if report.total.dropped == 0 {
         return;
     }
@@ -82,7 +82,7 @@ fn dropped(text: &mut Lines, report: &Report, args: &ValidateArgs, printer: Prin
     list(text, tasks, report.total.dropped, SHOWN);
 }
 
-fn doubtful(text: &mut Lines, report: &Report, printer: Printer) {
+fn doubtful(text: &mut Lines, report: &ProofSummary, printer: Printer) {
     if report.warnings.is_empty() {
         return;
     }
@@ -94,7 +94,7 @@ fn doubtful(text: &mut Lines, report: &Report, printer: Printer) {
     list(text, tasks, report.warnings.len() as u64, SHOWN);
 }
 
-fn failed(text: &mut Lines, report: &Report, printer: Printer) {
+fn failed(text: &mut Lines, report: &ProofSummary, printer: Printer) {
     if report.total.failed == 0 {
         return;
     }

@@ -12,7 +12,7 @@ use whetstone_recipe::model_failure::ModelFailure;
 
 pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
-use self::output::{CorpusInfo, Report};
+use self::output::{CorpusInfo, NewModelOutput};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -27,7 +27,7 @@ pub(super) fn run(args: &NewArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn make(args: &NewArgs) -> Result<Report, ModelFailure> {
+fn make(args: &NewArgs) -> Result<NewModelOutput, ModelFailure> {
     // Before the corpus is read: training a tokenizer for nothing takes a while.
     if args.dir.symlink_metadata().is_ok() {
         return Err(CreateError::from(ExportError::Exists(args.dir.clone())).into());
@@ -36,7 +36,7 @@ fn make(args: &NewArgs) -> Result<Report, ModelFailure> {
     let tokenizer = corpus::train(&lines, args.vocab as usize)?;
     let measured = CorpusInfo::new(lines.len(), corpus::measure(&lines, &tokenizer)?);
     let config = write(args, &tokenizer)?;
-    Ok(Report::new(args, &config, measured))
+    Ok(NewModelOutput::new(args, &config, measured))
 }
 
 fn write(args: &NewArgs, tokenizer: &Tokenizer) -> Result<Config, ModelFailure> {

@@ -11,7 +11,7 @@ use crate::model::table::{grouped, mebibytes};
 
 /// The description of a new model.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct NewModelOutput {
     v: u32,
     model: String,
     parameters: usize,
@@ -43,7 +43,7 @@ impl CorpusInfo {
     }
 }
 
-impl Report {
+impl NewModelOutput {
     pub(super) fn new(args: &NewArgs, config: &Config, corpus: CorpusInfo) -> Self {
         // Its head is its embedding.
         let Parameters { total: parameters, without_embedding, .. } = describe::parameters(config);

@@ -5,7 +5,7 @@ use ruff_python_ast::visitor::Visitor;
 use whetstone_core::task::Task;
 use whetstone_core::tests::{Suite, Tests};
 
-use super::Walk;
+use super::DeterminismWalk;
 use super::names::Bound;
 use crate::python::syntax::check;
 use crate::stack::BigStack;
@@ -41,7 +41,7 @@ fn code_may_vary(source: &str, python: PythonVersion, stack: &BigStack) -> bool 
     let Ok(module) = check(source, python, stack) else { return true };
     let body = &module.parsed.syntax().body;
     let bound = Bound::of(body);
-    let mut walk = Walk::new(&bound);
+    let mut walk = DeterminismWalk::new(&bound);
     walk.beside_program = true;
     walk.visit_body(body);
     walk.varies || (walk.makes_generator && walk.asks_for_types)

@@ -76,13 +76,13 @@ const TAKES_FUNCTIONS: [&str; 16] = [
 pub fn may_vary(module: &Module<'_>, _stack: &BigStack) -> bool {
     let body = &module.parsed.syntax().body;
     let bound = Bound::of(body);
-    let mut walk = Walk::new(&bound);
+    let mut walk = DeterminismWalk::new(&bound);
     walk.visit_body(body);
     walk.verdict()
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
-struct Walk<'b> {
+struct DeterminismWalk<'b> {
     bound: &'b Bound,
     /// Names that nobody binds are the program's.
     beside_program: bool,
@@ -107,7 +107,7 @@ struct Walk<'b> {
     read: BTreeSet<String>,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> DeterminismWalk<'b> {
     fn new(bound: &'b Bound) -> Self {
         Self {
             bound,
@@ -511,7 +511,7 @@ fn is_asked(function: &str, arguments: &ast::Arguments) -> bool {
     function == "type" || (function == "input" && arguments.args.iter().all(is_text))
 }
 
-impl<'a> Visitor<'a> for Walk<'_> {
+impl<'a> Visitor<'a> for DeterminismWalk<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Import(_) | Stmt::ImportFrom(_) => self.import(stmt),

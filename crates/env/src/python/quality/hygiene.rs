@@ -13,7 +13,7 @@ use super::{count, fade};
 pub(super) fn score(live: &Live<'_>) -> f64 {
     let mut dead = Dead::default();
     dead.visit_body(live.body);
-    let mut walk = Walk::default();
+    let mut walk = HygieneWalk::default();
     live.walk(&mut walk);
     let mut points = walk.points + dead.statements + 2 * live.unreached;
     if live.known {
@@ -27,13 +27,13 @@ pub(super) fn score(live: &Live<'_>) -> f64 {
 }
 
 #[derive(Debug, Default)]
-struct Walk<'a> {
+struct HygieneWalk<'a> {
     points: u32,
     imported: HashSet<&'a str>,
     used: HashSet<&'a str>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> HygieneWalk<'a> {
     fn imports(&mut self, names: &'a [ast::Alias]) {
         for alias in names {
             let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
@@ -102,7 +102,7 @@ fn has_effect(expr: &Expr) -> bool {
     )
 }
 
-impl<'a> Visitor<'a> for Walk<'a> {
+impl<'a> Visitor<'a> for HygieneWalk<'a> {
     fn visit_body(&mut self, body: &'a [Stmt]) {
         for (index, stmt) in live_part(body).iter().enumerate() {
             if index > 0 || !is_docstring_stmt(stmt) {

@@ -30,7 +30,7 @@ use crate::stack::BigStack;
 
 /// The sub-scores, each in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Report {
+pub struct QualityScores {
     /// Little to keep in mind: Sonar's cognitive complexity.
     pub cognitive: f64,
     /// Few statements, and none too dense.
@@ -51,14 +51,14 @@ pub struct Report {
 ///
 /// `roots` are the names that the tests use; those which the program does not define are passed
 /// over. Without any, all that is defined at the top counts.
-pub fn report(module: &Module<'_>, roots: &[&str], _stack: &BigStack) -> Report {
+pub fn report(module: &Module<'_>, roots: &[&str], _stack: &BigStack) -> QualityScores {
     let live = live::Live::of(&module.parsed.syntax().body, roots);
     if live.is_empty() {
         return NOTHING;
     }
     let shape = shape::Shape::of(&live);
     let words = words::Words::of(&live);
-    Report {
+    QualityScores {
         cognitive: shape.cognitive(),
         size: shape.size(),
         nesting: shape.nesting(),
@@ -70,7 +70,7 @@ pub fn report(module: &Module<'_>, roots: &[&str], _stack: &BigStack) -> Report 
 }
 
 /// A program without any code has no quality.
-const NOTHING: Report = Report {
+const NOTHING: QualityScores = QualityScores {
     cognitive: 0.0,
     size: 0.0,
     nesting: 0.0,
@@ -80,7 +80,7 @@ const NOTHING: Report = Report {
     documentation: 0.0,
 };
 
-impl Report {
+impl QualityScores {
     /// The three parts that are reported.
     pub fn quality(&self) -> Quality {
         Quality {

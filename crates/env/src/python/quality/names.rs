@@ -21,7 +21,7 @@ const BUILTINS: [&str; 24] = [
 ];
 
 pub(super) fn score(live: &Live<'_>) -> f64 {
-    let mut walk = Walk { bad: HashSet::new(), loose: false };
+    let mut walk = NamesWalk { bad: HashSet::new(), loose: false };
     for stmt in &live.module {
         walk.visit_stmt(stmt);
     }
@@ -34,13 +34,13 @@ pub(super) fn score(live: &Live<'_>) -> f64 {
     fade(count(walk.bad.len()), 4)
 }
 
-struct Walk<'a> {
+struct NamesWalk<'a> {
     bad: HashSet<&'a str>,
     /// The name lives for one line or loop, where a letter is enough.
     loose: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> NamesWalk<'a> {
     fn variable(&mut self, name: &'a str) {
         let letter = name.chars().count() == 1 && !LETTERS.contains(&name) && !self.loose;
         let constant = !name.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -67,7 +67,7 @@ fn is_mixed(name: &str) -> bool {
     name.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
-impl<'a> Visitor<'a> for Walk<'a> {
+impl<'a> Visitor<'a> for NamesWalk<'a> {
     fn visit_body(&mut self, body: &'a [Stmt]) {
         for stmt in live_part(body) {
             self.visit_stmt(stmt);

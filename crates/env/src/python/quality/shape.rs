@@ -33,7 +33,7 @@ struct Unit {
 
 impl Shape {
     pub(super) fn of(live: &Live<'_>) -> Self {
-        let mut walk = Walk::default();
+        let mut walk = ShapeWalk::default();
         for stmt in &live.module {
             walk.visit_stmt(stmt);
         }
@@ -61,7 +61,7 @@ impl Shape {
 }
 
 #[derive(Debug, Default)]
-struct Walk {
+struct ShapeWalk {
     shape: Shape,
     unit: Unit,
     /// Levels around the current place.
@@ -71,7 +71,7 @@ struct Walk {
     in_class: bool,
 }
 
-impl Walk {
+impl ShapeWalk {
     /// Ends a unit: its figures go into the totals and the worst.
     fn close_unit(&mut self) {
         let unit = std::mem::take(&mut self.unit);
@@ -192,7 +192,7 @@ impl Walk {
     }
 }
 
-impl Visitor<'_> for Walk {
+impl Visitor<'_> for ShapeWalk {
     fn visit_body(&mut self, body: &[Stmt]) {
         for (index, stmt) in live_part(body).iter().enumerate() {
             if index > 0 || !is_docstring_stmt(stmt) {

@@ -47,7 +47,7 @@ pub(super) struct Scope<'a> {
 }
 
 /// What a scope says to a `nonlocal` name of a scope inside it.
-enum Answer {
+enum NameAnswer {
     Bound,
     /// The next scope outwards may know.
     Ask,
@@ -92,9 +92,9 @@ impl<'a> Scopes<'a> {
         let mut open = std::mem::take(&mut scope.declared);
         for (name, at) in std::mem::take(&mut scope.inner) {
             match scope.answer(name) {
-                Answer::Bound => {}
-                Answer::Ask => open.push((name, at)),
-                Answer::Never => return unbound(name, at),
+                NameAnswer::Bound => {}
+                NameAnswer::Ask => open.push((name, at)),
+                NameAnswer::Never => return unbound(name, at),
             }
         }
         match (self.stack.last_mut(), open.first()) {
@@ -180,13 +180,13 @@ impl<'a> Scope<'a> {
     }
 
     /// Only functions bind for the scopes inside them, and a class its own `__class__`.
-    fn answer(&self, name: &str) -> Answer {
+    fn answer(&self, name: &str) -> NameAnswer {
         let flags = self.names.get(name).copied().unwrap_or(0);
         match self.kind {
-            Kind::Function { .. } | Kind::Lambda if flags & GLOBAL != 0 => Answer::Never,
-            Kind::Function { .. } | Kind::Lambda if flags & !USED != 0 => Answer::Bound,
-            Kind::Class if name == "__class__" => Answer::Bound,
-            _ => Answer::Ask,
+            Kind::Function { .. } | Kind::Lambda if flags & GLOBAL != 0 => NameAnswer::Never,
+            Kind::Function { .. } | Kind::Lambda if flags & !USED != 0 => NameAnswer::Bound,
+            Kind::Class if name == "__class__" => NameAnswer::Bound,
+            _ => NameAnswer::Ask,
         }
     }
 

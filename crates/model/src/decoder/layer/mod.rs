@@ -239,7 +239,7 @@ impl Layer {
     /// What attention reads.
     fn attention_input<'b>(
         &self,
-        sizes: &Sizes,
+        sizes: &LayerSizes,
         qkv: &'b Buffer,
         placed: &'b Placed,
     ) -> attention::Packed<'b> {
@@ -291,7 +291,7 @@ impl Layer {
 
     /// Norm and rotation of queries and keys: in place, or into other buffers if there are norms,
     /// whose backward pass needs their input.
-    pub(crate) fn place(&self, pass: &Pass<'_>, rope: RopeInput<'_>, qkv: &mut Buffer) -> Placed {
+    fn place(&self, pass: &Pass<'_>, rope: RopeInput<'_>, qkv: &mut Buffer) -> Placed {
         let (sizes, shape) = (pass.sizes, &pass.sizes.shape);
         let tokens = rope.positions.len();
         if let Some(placing) = self.placing(pass, rope) {
