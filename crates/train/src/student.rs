@@ -332,7 +332,7 @@ mod tests {
         let refused = check_room(&plan, Some((14 << 30) - 1)).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "this takes about 14336 MiB of the device, which has room for 14335: 9216 MiB are what \
+            "this needs about 14336 MiB on the device, which has 14335 MiB free: 9216 MiB are what \
              layers keep for the backward pass"
         );
         assert!(refused.is_usage() && refused.hint().unwrap().contains("gradient_checkpointing"));

@@ -99,7 +99,7 @@ const KEPT: &[Kept] = &[
     },
     Kept {
         folder: "kernels/src",
-        files: &["cuda/fused_linear.rs", "fused_linear.rs"],
+        files: &["cuda/fused_linear.rs", "cuda/gated_narrow.rs", "fused_linear.rs"],
         reason: OPERATION,
     },
     Kept {

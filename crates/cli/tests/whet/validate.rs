@@ -243,11 +243,7 @@ fn wrong_usage_and_files_that_are_not_there_are_named() {
     }
     let ran = validate(dir.path(), &sound()[..1], &["--out", "tasks.jsonl"]);
     assert_eq!(ran.code, 2);
-    assert!(
-        ran.err.contains("hint: give `--out` and `--dropped` names of their own"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("hint: give every output a name of its own"), "{}", ran.err);
 }
 
 #[test]

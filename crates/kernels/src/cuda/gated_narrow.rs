@@ -37,7 +37,7 @@ const LEAST_USE: usize = 4;
 fn enough_rows(rows: usize, processors: usize) -> bool {
     let (needed, room) = (rows.div_ceil(ROWS), (processors * BLOCKS_AT_ONCE).max(1));
     let rounds = needed.div_ceil(room) * room;
-    needed > 0 && (rounds - needed) * LEAST_USE <= rounds
+    processors > 0 && needed > 0 && (rounds - needed) * LEAST_USE <= rounds
 }
 
 /// Where rows begin, and how far they are apart.

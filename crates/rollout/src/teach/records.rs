@@ -158,7 +158,7 @@ mod tests {
     fn verdicts_of_programs_and_of_other_environments_are_told_apart() {
         for (text, verdict) in [
             (
-                r#"{"verdict":{"task":"a","sample":2,"judgement":{"verdict":"no_code","tests_passed":0,"tests_total":3,"cpu_ms":0.0}}}"#,
+                r#"{"verdict":{"task":"a","sample":2,"judgement":{"verdict":"no_code","tests_passed":0,"tests_total":3,"cpu_ms":0.0,"isolation":null}}}"#,
                 "no_code",
             ),
             (
