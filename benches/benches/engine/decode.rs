@@ -40,6 +40,7 @@ pub(crate) fn prompts(
     (0..count)
         .map(|index| Prompt {
             tokens: tokens(length, config.vocab, index),
+            messages: [].into(),
             samples: 1,
             rule,
             seed: Seed::new(index as u64),

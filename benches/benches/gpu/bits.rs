@@ -110,6 +110,7 @@ fn prompts(decoder: &Decoder) -> Vec<Prompt> {
     let (vocabulary, positions) = (decoder.config().vocab, decoder.positions());
     let most = positions / 2;
     let of = |index: usize| Prompt {
+        messages: [].into(),
         tokens: (0..=index * 13 % most)
             .map(|at| u32::try_from((at * 7 + index * 31 + 3) % vocabulary).unwrap_or(0))
             .collect(),

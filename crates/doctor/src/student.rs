@@ -213,6 +213,7 @@ fn ask(asked: &Asked<'_>, prompt: &str) -> Result<String, String> {
     let decoder = found.load(model, &device, options).map_err(|err| said(&err))?;
     let prompt = whetstone_infer::Prompt {
         tokens,
+        messages: [].into(),
         samples: 1,
         rule: Rule { temperature: 0.0, ..Rule::default() },
         seed: Seed::new(config.seed),

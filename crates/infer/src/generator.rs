@@ -1,16 +1,19 @@
 //! The requests and results of a generator.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use whetstone_core::{Completion, Seed};
+use whetstone_core::{Completion, Message, Seed};
 use whetstone_kernels::sample::Rule;
 
 /// A prompt and how it is to be completed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// Its tokens.
+    /// Its tokens; none for a generator that renders conversations itself, such as a server.
     pub tokens: Vec<u32>,
+    /// The conversation that the tokens were rendered from; empty for plain text.
+    pub messages: Arc<[Message]>,
     /// Number of completions.
     pub samples: usize,
     /// The sampling rule.

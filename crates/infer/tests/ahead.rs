@@ -17,6 +17,7 @@ use whetstone_model::decoder::Decoder;
 fn prompt(max_tokens: usize, stop: &[&str], rule: Rule) -> Prompt {
     Prompt {
         tokens: vec![1; 20],
+        messages: [].into(),
         samples: 3,
         rule,
         seed: Seed::new(1),

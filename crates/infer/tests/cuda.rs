@@ -92,6 +92,7 @@ fn prompts(decoder: &Decoder, rule: Rule, samples: usize) -> Vec<Prompt> {
     let lengths = [1, 2, 15, 16, 17, 31, 33, 47, 63, 64, 65, 90];
     let of = |(seed, length): (u32, u32)| Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3 + seed) % vocab).collect(),
+        messages: [].into(),
         samples,
         rule,
         seed: Seed::new(seed.into()),

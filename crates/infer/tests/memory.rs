@@ -47,6 +47,7 @@ fn sampling_holds_what_was_planned() {
         let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config, 1, length as usize);
         let prompt = |at: u32| Prompt {
             tokens: (0..length - 32).map(|token| (token * 7 + at) % VOCAB).collect(),
+            messages: [].into(),
             samples,
             rule: Rule::default(),
             seed: Seed::new(at.into()),

@@ -48,6 +48,7 @@ fn tokenizer() -> Tokenizer {
 fn prompt(length: u32, seed: u64) -> Prompt {
     Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3 + u32::try_from(seed).unwrap()) % VOCAB).collect(),
+        messages: [].into(),
         samples: 1,
         rule: Rule::default(),
         seed: Seed::new(seed),

@@ -51,6 +51,7 @@ fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<SampledComplet
     let tokenizer = words(VOCAB);
     let prompt = Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3) % VOCAB).collect(),
+        messages: [].into(),
         samples: SAMPLES,
         rule: Rule::default(),
         seed: Seed::new(11),

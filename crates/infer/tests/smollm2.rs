@@ -54,6 +54,7 @@ fn text(begin: usize, length: usize) -> Vec<u32> {
 fn prompt(tokens: Vec<u32>, seed: u64) -> Prompt {
     Prompt {
         tokens,
+        messages: [].into(),
         samples: 1,
         rule: Rule::default(),
         seed: Seed::new(seed),

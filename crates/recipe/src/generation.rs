@@ -140,6 +140,7 @@ fn failure(rendered: &[Rendered], source: GenerateError) -> ModelFailure {
 fn prompt(request: &GenerateRequest, at: u64, rendered: &Rendered) -> Prompt {
     Prompt {
         tokens: rendered.tokens.clone(),
+        messages: [].into(),
         samples: request.samples,
         rule: request.rule,
         seed: Seed::new(request.seed).derive("generate", at),

@@ -338,6 +338,7 @@ mod tests {
         let tokenizer = Tokenizer::from_json(words, Path::new("made in a test")).unwrap();
         let prompt = |&length: &usize| Prompt {
             tokens: vec![1; length],
+            messages: [].into(),
             samples,
             rule: Rule::default(),
             seed: Seed::new(1),

@@ -88,7 +88,15 @@ impl<'a> Talk<'a> {
         let seed = Seed::new(self.scripts[script].seed).derive("turn", turn as u64);
         let seed = if turn == 0 { seed } else { seed.derive("sample", sample as u64) };
         let Script { rule, ref turns, .. } = self.scripts[script];
-        Prompt { tokens, samples, rule, seed, max_tokens: turns[turn], stop: Vec::new() }
+        Prompt {
+            tokens,
+            messages: [].into(),
+            samples,
+            rule,
+            seed,
+            max_tokens: turns[turn],
+            stop: Vec::new(),
+        }
     }
 
     fn turn(&self, id: TurnId, prompt: Prompt, follows: Option<SampleId>) -> TurnPrompt {

@@ -1,7 +1,6 @@
 //! A model behind a server, measured.
 //!
-//! A server takes messages, but a generator takes tokens. So here a conversation is encoded as
-//! JSON, and its bytes are used as tokens, which the other side decodes.
+//! The server renders prompts itself: it is sent the messages of a conversation.
 //!
 //! A failed request is a sample without a verdict, which the next run requests again. If the server
 //! becomes unreachable, the evaluation stops; judged samples are kept.
@@ -13,11 +12,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use whetstone_core::{Message, Seed, with_causes};
+use whetstone_core::{Seed, with_causes};
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{GenerateError, Generator, Prompt, SampledCompletion, Usage};
 use whetstone_remote::chat::{ChatError, Request, Server};
-use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source};
 use crate::environment;
@@ -43,9 +41,8 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
     let mut source = Source {
         generator: &mut server,
         tokenizer: None,
-        render: &tokens,
-        // A server renders its prompts itself; its client handles completions truncated inside the
-        // thinking.
+        render: &|_| Ok(Vec::new()),
+        // Its client handles completions truncated inside the thinking.
         thinking_opened: false,
         max_tokens,
         max_prompt_tokens: usize::MAX,
@@ -73,18 +70,6 @@ struct Trouble {
     failed: BTreeMap<&'static str, (u64, String)>,
     /// Why no more requests are sent.
     end: Option<Failure>,
-}
-
-/// A conversation as the bytes of its JSON.
-fn tokens(messages: &[Message]) -> Result<Vec<u32>, RenderError> {
-    Ok(serde_json::to_vec(messages)?.into_iter().map(u32::from).collect())
-}
-
-/// The conversation that these bytes are.
-fn messages(tokens: &[u32]) -> Option<Vec<Message>> {
-    let bytes: Vec<u8> =
-        tokens.iter().map(|&token| u8::try_from(token).ok()).collect::<Option<_>>()?;
-    serde_json::from_slice(&bytes).ok()
 }
 
 impl<'a> ChatGenerator<'a> {
@@ -123,7 +108,7 @@ impl<'a> ChatGenerator<'a> {
             presence_penalty: 0.0,
             max_tokens: u32::try_from(asked.max_tokens).ok(),
             seed: u32::try_from(seed >> 33).ok(),
-            ..self.server.request(messages(&asked.tokens)?)
+            ..self.server.request(asked.messages.to_vec())
         };
         match self.server.complete(&request) {
             Ok(response) => {
@@ -209,17 +194,4 @@ fn gone(err: &ChatError) -> Failure {
     let hint = err.hint().unwrap_or("is the server running, and is `--server` its address?");
     let hint = format!("{hint}; judged samples are kept, and the same command resumes");
     Failure::Server { message: with_causes(err), hint }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_conversation_goes_through_tokens_unchanged() {
-        let said = vec![Message::system("Be brief.\u{1b}[2J"), Message::user("Größe 値?")];
-        assert_eq!(messages(&tokens(&said).unwrap()), Some(said));
-        assert_eq!(messages(&[256]), None);
-        assert_eq!(messages(&[91]), None);
-    }
 }

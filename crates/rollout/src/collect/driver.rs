@@ -15,14 +15,16 @@ use whetstone_infer::{
     Conversations, Generator, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until, Usage,
 };
 
-use super::judging::{Channels, Job, JudgePool, OpenRollout, RolloutId, TurnAnswer, TurnResult};
+use super::judging::{
+    Channels, Job, JudgePool, OpenRollout, RenderedPrompt, RolloutId, TurnAnswer, TurnResult,
+};
 use super::{
     Asked, CollectError, Collected, Collecting, Dropped, Group, Progress, Span, Timeline, Turn,
 };
 
 /// A prompt, and the rollouts that wait for its completions.
 struct Question {
-    prompt: Arc<[u32]>,
+    prompt: RenderedPrompt,
     waiting: Vec<Option<OpenRollout>>,
 }
 
@@ -142,7 +144,10 @@ impl<'a, 't> Driver<'a, 't> {
             let ids = (0..asked.samples).map(|sample| RolloutId { group, sample });
             match judges.first_prompt(group)? {
                 Ok(prompt) => {
-                    let open = |id| OpenRollout { id, turns: Vec::new(), episode: None };
+                    let open = |id| {
+                        let asked = Arc::clone(&prompt.messages);
+                        OpenRollout { id, turns: Vec::new(), asked, episode: None }
+                    };
                     let waiting = ids.map(open).map(Some).collect();
                     self.next_prompts.push(NextPrompt {
                         id: RolloutId { group, sample: 0 },
@@ -159,7 +164,7 @@ impl<'a, 't> Driver<'a, 't> {
     }
 
     /// The next turn of an episode that goes on. Its seed is that of its group, turn and sample.
-    fn ask_again(&mut self, rollout: OpenRollout, prompt: Arc<[u32]>, follows: SampleId) {
+    fn ask_again(&mut self, rollout: OpenRollout, prompt: RenderedPrompt, follows: SampleId) {
         let (id, turn) = (rollout.id, rollout.turns.len());
         let seed = turn_seed(self.asked[id.group].seed, turn).derive("sample", id.sample as u64);
         let question = Question { prompt, waiting: vec![Some(rollout)] };
@@ -178,7 +183,8 @@ impl<'a, 't> Driver<'a, 't> {
         let NextPrompt { id, turn, seed, question, follows } = next;
         let Collecting { environment, rule, max_tokens, max_prompt_tokens, .. } = *self.collecting;
         let prompt = Prompt {
-            tokens: question.prompt.to_vec(),
+            tokens: question.prompt.tokens.to_vec(),
+            messages: Arc::clone(&question.prompt.messages),
             samples: question.waiting.len(),
             rule,
             seed,
@@ -201,7 +207,8 @@ impl<'a, 't> Driver<'a, 't> {
         let Some(question) = self.questions.get_mut(prompt) else { return };
         let waiting = question.waiting.get_mut(sample);
         let Some(mut rollout) = waiting.and_then(Option::take) else { return };
-        rollout.turns.push(Turn { prompt: Arc::clone(&question.prompt), completion });
+        rollout.turns.push(Turn { prompt: Arc::clone(&question.prompt.tokens), completion });
+        rollout.asked = Arc::clone(&question.prompt.messages);
         self.sampling.remove(&rollout.id);
         self.open.insert(rollout.id);
         let sample = SampleId { prompt, sample };

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
+use whetstone_core::message::Message;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_infer::SampleId;
 use whetstone_record::batch::catch_panic;
@@ -26,10 +27,19 @@ pub(super) struct RolloutId {
     pub(super) sample: usize,
 }
 
+/// A conversation as a prompt.
+#[derive(Clone)]
+pub(super) struct RenderedPrompt {
+    pub(super) tokens: Arc<[u32]>,
+    pub(super) messages: Arc<[Message]>,
+}
+
 /// A rollout that is under way.
 pub(super) struct OpenRollout {
     pub(super) id: RolloutId,
     pub(super) turns: Vec<Turn>,
+    /// The conversation before the newest reply.
+    pub(super) asked: Arc<[Message]>,
     /// Its episode; none before its first reply.
     pub(super) episode: Option<Box<dyn Episode>>,
 }
@@ -55,7 +65,7 @@ pub(super) enum TurnResult {
     Over(Rollout),
     Dropped(Dropped),
     /// It goes on with this prompt.
-    Asks(OpenRollout, Arc<[u32]>),
+    Asks(OpenRollout, RenderedPrompt),
 }
 
 /// The channels to the judges and back. The judges' threads end when it is dropped.
@@ -77,7 +87,7 @@ pub(super) struct JudgePool<'a> {
 /// The result of a reply to an episode.
 enum AfterReply {
     Over(Outcome, End),
-    Asks(Box<dyn Episode>, Arc<[u32]>),
+    Asks(Box<dyn Episode>, RenderedPrompt),
 }
 
 impl<'a> JudgePool<'a> {
@@ -111,7 +121,7 @@ impl<'a> JudgePool<'a> {
     pub(super) fn first_prompt(
         &self,
         group: usize,
-    ) -> Result<Result<Arc<[u32]>, Infrastructure>, CollectError> {
+    ) -> Result<Result<RenderedPrompt, Infrastructure>, CollectError> {
         let messages = match retry_once(|| Ok(self.open(group)?.messages().to_vec())) {
             Ok(messages) => messages,
             Err(reason) => return Ok(Err(reason)),
@@ -124,7 +134,7 @@ impl<'a> JudgePool<'a> {
             let reason = format!("the prompt has {length} tokens, and {most} are allowed");
             return Ok(Err(Infrastructure(reason)));
         }
-        Ok(Ok(tokens.into()))
+        Ok(Ok(RenderedPrompt { tokens: tokens.into(), messages: messages.into() }))
     }
 
     /// Judges until there is nothing more to judge, or nobody to tell.
@@ -177,11 +187,12 @@ impl<'a> JudgePool<'a> {
         if rollout.turns.len() >= self.environment.max_turns(task) {
             return cut_short(episode, End::OutOfTurns);
         }
-        let prompt = self.next_prompt(rollout.turns.last(), episode.as_ref())?;
-        if prompt.len() > self.max_prompt_tokens {
+        let tokens = self.next_prompt(rollout.turns.last(), episode.as_ref())?;
+        if tokens.len() > self.max_prompt_tokens {
             return cut_short(episode, End::OutOfContext);
         }
-        Ok(AfterReply::Asks(episode, prompt.into()))
+        let messages = Arc::from(episode.messages());
+        Ok(AfterReply::Asks(episode, RenderedPrompt { tokens: tokens.into(), messages }))
     }
 
     /// Replays all replies but the newest to a fresh episode.
@@ -194,7 +205,8 @@ impl<'a> JudgePool<'a> {
             }
         }
         if !earlier.is_empty()
-            && *self.next_prompt(earlier.last(), episode.as_ref())? != *newest.prompt
+            && (*episode.messages() != *rollout.asked
+                || *self.next_prompt(earlier.last(), episode.as_ref())? != *newest.prompt)
         {
             return Err(Infrastructure("a fresh episode asks something else".to_owned()));
         }

@@ -82,6 +82,7 @@ fn groups_of_a_real_model_have_the_tokens_that_it_samples_alone() {
         let tokens: Vec<u32> = render(&[Message::user(&asked.task.statement)]).unwrap();
         let prompt = Prompt {
             tokens: tokens.clone(),
+            messages: [].into(),
             samples: SAMPLES,
             rule: Rule::default(),
             seed: asked.seed.derive("turn", 0),

@@ -65,6 +65,7 @@ pub fn decode(
     let prompts: Vec<Prompt> = (0..sequences)
         .map(|index| Prompt {
             tokens: tokens(prompt, vocabulary, index),
+            messages: [].into(),
             samples: 1,
             rule: Rule::default(),
             seed: Seed::new(index as u64),
