@@ -1,4 +1,4 @@
-//! The field `validation` of a scored line: evidence of an environment, or why there is none.
+//! The field `validation` of a scored line: evidence of an environment, or the reason why the rollout was not judged.
 
 use serde::{Deserialize, Serialize};
 

@@ -36,7 +36,7 @@ pub struct SourcesNamed {
     pub leetcode: Option<PathBuf>,
     /// Files of tasks.
     pub tasks: Vec<PathBuf>,
-    /// The difficulties of APPS that are used; all if there are none.
+    /// The difficulties of APPS that are used; an empty list means all.
     pub difficulties: Vec<Difficulty>,
     /// APPS is left out if nothing is named.
     pub skip_apps: bool,

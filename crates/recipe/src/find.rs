@@ -82,7 +82,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// If there is none, or its files are not those of a model.
+    /// If the model does not exist, or its files are not those of a model.
     pub fn open(&self) -> Result<Pretrained, ModelFailure> {
         open(&self.model)
     }
@@ -111,7 +111,7 @@ impl Found {
 ///
 /// # Errors
 ///
-/// If there is none, or its files are not those of a model.
+/// If the model does not exist, or its files are not those of a model.
 pub fn open(path: &Path) -> Result<Pretrained, ModelFailure> {
     if !path.exists() {
         return Err(ModelFailure::NotHere { path: path.to_owned() });

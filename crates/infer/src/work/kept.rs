@@ -149,7 +149,7 @@ impl Conversations {
     }
 
     /// Gives up the pages of one conversation: of one that is being answered, or else of the next turn that would
-    /// start last, but for the first `spared` in the queue. False if there are none.
+    /// start last, but for the first `spared` in the queue. Returns `false` if nothing is kept.
     pub(super) fn give_up(&mut self, spared: usize, pages: &mut Pages) -> bool {
         let has_pages = |pages: &[u32]| !pages.is_empty();
         let given_up =

@@ -28,7 +28,7 @@ pub struct Connection {
     /// The answer to a small request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answered>,
-    /// Why there is none.
+    /// Why the request failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// A suggestion for the user.

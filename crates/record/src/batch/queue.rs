@@ -1,7 +1,7 @@
 //! Items for the workers of a batch, in bounded amounts.
 //!
 //! One or more threads offer items; many take them. An item is *open* from the moment it is offered
-//! until it is finished. Whoever offers waits while too many items or bytes are queued, or while the
+//! until it is finished. A thread that offers waits while too many items or bytes are queued, or while the
 //! oldest open item is too far behind: that bounds how far results can be out of order, and so what
 //! is lost of an interrupted batch.
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_item_is_taken_once_whoever_offers_it() {
+    fn every_item_is_taken_once_whichever_thread_offers_it() {
         let queue = Queue::new();
         let taken = AtomicU64::new(0);
         thread::scope(|scope| {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_offers_waits_for_the_oldest_item_and_a_stop_frees_it() {
+    fn an_offer_waits_for_the_oldest_item_and_a_stop_frees_it() {
         let queue = Queue::new();
         let offered = AtomicU64::new(0);
         thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The threads of a batch: one feeds the queue, the others take items until there are none.
+//! The threads of a batch: one feeds the queue, the others take items until the queue is closed and empty.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;

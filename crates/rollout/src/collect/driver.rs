@@ -165,6 +165,7 @@ impl<'a, 't> Driver<'a, 't> {
 
     /// The next turn of an episode that goes on. Its seed is that of its group, turn and sample.
     fn ask_again(&mut self, rollout: OpenRollout, prompt: RenderedPrompt, follows: SampleId) {
+        let rollout = OpenRollout { asked: Arc::clone(&prompt.messages), ..rollout };
         let (id, turn) = (rollout.id, rollout.turns.len());
         let seed = turn_seed(self.asked[id.group].seed, turn).derive("sample", id.sample as u64);
         let question = Question { prompt, waiting: vec![Some(rollout)] };
@@ -208,7 +209,6 @@ impl<'a, 't> Driver<'a, 't> {
         let waiting = question.waiting.get_mut(sample);
         let Some(mut rollout) = waiting.and_then(Option::take) else { return };
         rollout.turns.push(Turn { prompt: Arc::clone(&question.prompt.tokens), completion });
-        rollout.asked = Arc::clone(&question.prompt.messages);
         self.sampling.remove(&rollout.id);
         self.open.insert(rollout.id);
         let sample = SampleId { prompt, sample };

@@ -28,7 +28,6 @@ pub(super) struct RolloutId {
 }
 
 /// A conversation as a prompt.
-#[derive(Clone)]
 pub(super) struct RenderedPrompt {
     pub(super) tokens: Arc<[u32]>,
     pub(super) messages: Arc<[Message]>,
@@ -38,7 +37,7 @@ pub(super) struct RenderedPrompt {
 pub(super) struct OpenRollout {
     pub(super) id: RolloutId,
     pub(super) turns: Vec<Turn>,
-    /// The conversation before the newest reply.
+    /// The conversation of its newest prompt.
     pub(super) asked: Arc<[Message]>,
     /// Its episode; none before its first reply.
     pub(super) episode: Option<Box<dyn Episode>>,

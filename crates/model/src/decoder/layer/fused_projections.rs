@@ -171,7 +171,7 @@ impl Fused {
         }
     }
 
-    /// A buffer for the adapters' narrow products of so many rows, of nothing without adapters.
+    /// A buffer for the adapters' narrow products of `rows` rows; empty without adapters.
     pub(super) fn narrow_buffer(&self, pass: &Pass<'_>, rows: usize) -> Buffer {
         let numbers = if self.part(pass) == Narrow::With { rows * self.widths().narrow } else { 0 };
         pass.device.take(numbers)
