@@ -17,6 +17,7 @@ mod grpo;
 mod model;
 mod preset;
 mod reward;
+mod rm;
 mod teacher;
 mod training;
 
@@ -32,6 +33,7 @@ pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlI
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
+pub use rm::RmConfig;
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 
@@ -62,6 +64,8 @@ pub struct Config {
     pub grpo: GrpoConfig,
     /// Weights of the three learning signals.
     pub dual_source: DualSourceConfig,
+    /// The training of a reward model on preference pairs.
+    pub rm: RmConfig,
     /// The optimizer, its schedule and its batches.
     pub training: TrainingConfig,
     /// How `whet eval` samples and reports.
@@ -97,6 +101,7 @@ impl Default for Config {
             reward: RewardConfig::default(),
             grpo: GrpoConfig::default(),
             dual_source: DualSourceConfig::default(),
+            rm: RmConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
             held_out: HeldOutConfig::default(),
