@@ -30,6 +30,7 @@ mod phase;
 pub mod plan;
 pub mod probe;
 pub mod recorded;
+mod rollouts;
 mod rows;
 pub mod session;
 pub mod sft;
@@ -43,5 +44,7 @@ pub mod watchdog;
 
 pub use error::{CheckpointError, TrainError};
 pub use example::Example;
+pub use rollouts::collecting::fits;
+pub use rollouts::tasks::TaskWithTraces;
 pub use rows::{Ending, rows, thinking};
 pub use student::Student;

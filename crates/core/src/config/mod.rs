@@ -17,6 +17,7 @@ mod grpo;
 mod model;
 mod preset;
 mod reward;
+mod sampling;
 mod teacher;
 mod training;
 
@@ -32,6 +33,7 @@ pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlI
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
+pub use sampling::Sampling;
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 
