@@ -31,6 +31,7 @@ pub mod plan;
 pub mod probe;
 pub mod recorded;
 pub mod reward_model;
+mod rollouts;
 mod rows;
 pub mod session;
 pub mod sft;
@@ -44,5 +45,7 @@ pub mod watchdog;
 
 pub use error::{CheckpointError, TrainError};
 pub use example::Example;
+pub use rollouts::collecting::fits;
+pub use rollouts::tasks::TaskWithTraces;
 pub use rows::{Ending, rows, thinking};
 pub use student::Student;

@@ -18,6 +18,7 @@ mod model;
 mod preset;
 mod reward;
 mod rm;
+mod sampling;
 mod teacher;
 mod training;
 
@@ -34,6 +35,7 @@ pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use rm::RmConfig;
+pub use sampling::Sampling;
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 

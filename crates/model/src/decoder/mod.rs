@@ -10,6 +10,7 @@
 //! reward model for the place after each step's last token.
 
 mod adapt;
+mod adapters;
 mod batch;
 mod gradients;
 mod head;
@@ -22,7 +23,9 @@ mod step;
 mod stepper;
 mod sums;
 
-pub(crate) use adapt::SCORE_WEIGHT;
+pub(crate) use adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
+pub use adapters::AdapterId;
+use adapters::AdapterSlot;
 pub use batch::{Batch, BatchError, Sequence};
 pub use gradients::Gradients;
 pub use layer::Keep;
@@ -56,7 +59,13 @@ pub struct Decoder {
     layers: Vec<Layer>,
     norm: ParameterId,
     head: ParameterId,
+    /// The head for values of the active adapter.
     value: Option<ValueHead>,
+    adapters: Vec<AdapterSlot>,
+    /// The place of the active one.
+    active: usize,
+    /// Tensors of the model itself, which come first in the list.
+    base_tensors: usize,
     turns: RopeTable,
 }
 

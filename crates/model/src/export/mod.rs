@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::adapter::{AdapterSettings, SETTINGS_FILE, WEIGHTS_FILE};
+use crate::adapter::{AdapterSettings, SETTINGS_FILE, VALUE_HEAD_FILE, WEIGHTS_FILE};
 use crate::decoder::{Decoder, ParameterId};
 use crate::open::Pretrained;
 use crate::safetensors::WriteError;
@@ -133,7 +133,8 @@ impl Decoder {
         folder.put("model.safetensors.index.json", format!("{index:#}\n").as_bytes())
     }
 
-    /// Writes the adapter into a new directory as PEFT does, and the score head if there is one.
+    /// Writes the active adapter into a new directory as PEFT does, with its score head if there is
+    /// one; a critic's value head goes into a file of its own.
     ///
     /// # Errors
     ///
@@ -149,6 +150,9 @@ impl Decoder {
         folder.put(SETTINGS_FILE, settings.to_json().as_bytes())?;
         let ids: Vec<ParameterId> = self.adapter_parameters().collect();
         self.put_shard(&folder, WEIGHTS_FILE, &ids, dtype)?;
+        if let Some(critic) = self.value_head_parameters() {
+            self.put_shard(&folder, VALUE_HEAD_FILE, &critic, dtype)?;
+        }
         folder.finish()
     }
 

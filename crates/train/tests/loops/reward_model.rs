@@ -342,7 +342,7 @@ fn with_nan(dir: &Path) {
     let tensors: Vec<(String, Vec<usize>, Vec<f32>)> = names
         .into_iter()
         .map(|name| {
-            let shape = file.expect(&name).unwrap().shape.clone();
+            let shape = file.expect(&name).unwrap().shape().to_vec();
             let mut values = vec![0.0; shape.iter().product()];
             file.read(&name, &mut values).unwrap();
             (name, shape, values)
