@@ -40,14 +40,6 @@ pub enum RewardModelError {
         /// How they differ.
         problem: String,
     },
-    /// A weight that is not finite.
-    #[error("the reward model `{}` has a weight that is not finite, in `{tensor}`", dir.display())]
-    NotFinite {
-        /// The reward model.
-        dir: PathBuf,
-        /// The tensor.
-        tensor: String,
-    },
     /// Its adapter cannot be used.
     #[error("cannot load the reward model `{}`", dir.display())]
     Adapter {
@@ -57,8 +49,8 @@ pub enum RewardModelError {
         #[source]
         source: AdapterError,
     },
-    /// Its weights, or those of the base, cannot be read.
-    #[error("cannot read the weights of the reward model `{}`, or of its base", dir.display())]
+    /// Its weights, or those of the base, cannot be read; a weight that is not finite is one cause.
+    #[error("cannot use the weights of the reward model `{}`", dir.display())]
     Weights {
         /// The reward model.
         dir: PathBuf,
@@ -85,7 +77,7 @@ impl RewardModelError {
                 "name the directory `outputs/final_model` of a run of `whet train rm`; checkpoints have \
                  no measured scale yet",
             ),
-            Self::Facts { .. } | Self::NotFinite { .. } | Self::Constant(_) => {
+            Self::Facts { .. } | Self::Weights { .. } | Self::Constant(_) => {
                 Some("train it again: `whet train rm`")
             }
             Self::OtherBase { .. } => Some(

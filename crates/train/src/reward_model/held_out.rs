@@ -12,7 +12,7 @@ use super::pair::TokenPair;
 use super::pass::scores;
 use crate::error::TrainError;
 use crate::order::shuffled;
-use crate::watch::{Phase, Watch};
+use crate::watch::{Part, Phase, Watch};
 
 /// The figures of pairs.
 ///
@@ -25,10 +25,26 @@ pub(super) fn measure(
     config: &Config,
     watch: Watch<'_>,
 ) -> Result<Figures, TrainError> {
+    let micro_batch = config.training.per_device_train_batch_size as usize;
+    let scored = score_pairs(decoder, pairs, micro_batch, |part| watch.part(Phase::HeldOut, part))?;
+    Ok(figures(&scored)?)
+}
+
+/// Pairs with the scores of their replies, as the score head gives them, `micro_batch` pairs at a time. The
+/// decoder's active adapter is a reward model. `progress` is told how many replies are done.
+///
+/// # Errors
+///
+/// If a score is not finite, or the device fails.
+pub fn score_pairs(
+    decoder: &Decoder,
+    pairs: &[&TokenPair],
+    micro_batch: usize,
+    progress: impl FnMut(Part),
+) -> Result<Vec<ScoredPair>, TrainError> {
     let sequences: Vec<&[u32]> =
         pairs.iter().flat_map(|pair| [pair.chosen.as_slice(), &pair.rejected]).collect();
-    let micro_batch = 2 * config.training.per_device_train_batch_size as usize;
-    let scores = scores(decoder, &sequences, micro_batch, |part| watch.part(Phase::HeldOut, part))?;
+    let scores = scores(decoder, &sequences, 2 * micro_batch, progress)?;
     if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
         let (pair, score) = (at / 2, scores[at]);
         return Err(TrainError::NoNumber(format!("a score of held-out pair {pair} is {score}")));
@@ -40,8 +56,7 @@ pub(super) fn measure(
         rejected_tokens: (pair.rejected.len() - pair.prompt_tokens) as u64,
         prompt: pair.prompt,
     };
-    let scored: Vec<ScoredPair> = pairs.iter().zip(scores.chunks_exact(2)).map(scored).collect();
-    Ok(figures(&scored)?)
+    Ok(pairs.iter().zip(scores.chunks_exact(2)).map(scored).collect())
 }
 
 /// The pairs of a measurement during training: the same ones each time.

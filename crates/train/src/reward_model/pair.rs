@@ -9,10 +9,11 @@ use whetstone_core::config::Config;
 use whetstone_core::preference::Preference;
 use whetstone_core::seed::Seed;
 use whetstone_data::rows::Tokens;
+use whetstone_model::Pretrained;
+use whetstone_model::template::Options;
 
 use crate::error::TrainError;
 use crate::rows::Ending;
-use crate::student::Student;
 
 /// A pair as tokens.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,27 +64,29 @@ impl TokenPair {
     }
 }
 
-/// Makes tokens of pairs. Sequences longer than `training.max_length` are left out and counted.
+/// Makes tokens of pairs. Sequences of more than `limit` tokens are left out and counted.
 ///
 /// # Errors
 ///
-/// If the student has no chat template or no token that ends a message, or a prompt cannot be rendered.
+/// If the model has no chat template or no token that ends a message, or a prompt cannot be rendered.
 pub fn token_pairs(
-    student: &Student,
+    model: &Pretrained,
     preferences: &[Preference],
-    config: &Config,
+    limit: usize,
 ) -> Result<TokenPairs, TrainError> {
-    let tokens = Ending::of(&student.model).ok_or_else(|| {
-        TrainError::Settings("the student has no token that ends a message".to_owned())
+    let tokens = Ending::of(model).ok_or_else(|| {
+        TrainError::Settings("the model has no token that ends a message".to_owned())
     })?;
-    let limit = config.training.max_length as usize;
+    let template = model.template.as_ref().ok_or(TrainError::NoTemplate)?;
     let numbers = numbers(preferences);
     let mut made = TokenPairs::default();
     for (preference, prompt) in preferences.iter().zip(numbers) {
-        let before = student.prompt(&preference.prompt).map_err(|err| TrainError::Pair {
+        let text = template.render(&preference.prompt, &Options::prompt());
+        let text = text.map_err(|err| TrainError::Pair {
             id: preference.id.clone(),
             problem: whetstone_core::with_causes(&err),
         })?;
+        let before = model.tokenizer.encode(&text)?;
         let of = |reply: &str| {
             let reply = tokens.encode(reply);
             before.iter().copied().chain(reply).chain([tokens.end()]).collect::<Vec<u32>>()
@@ -196,7 +199,7 @@ mod tests {
     fn both_replies_stand_behind_the_prompt_and_end() {
         let config = settings();
         let (_dir, student) = student(&config);
-        let made = token_pairs(&student, &[preference(1, None, "p")], &config).unwrap();
+        let made = token_pairs(&student.model, &[preference(1, None, "p")], 32).unwrap();
         let pair = &made.pairs[0];
         let prompt = student.prompt(&[Message::user("p")]).unwrap();
         assert_eq!(pair.prompt_tokens, prompt.len());
@@ -210,16 +213,14 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_counted() {
-        let mut config = settings();
-        let (_dir, student) = student(&config);
+        let (_dir, student) = student(&settings());
         let mut long = preference(2, None, "p");
         long.rejected = "x".repeat(40);
         let all = [preference(1, None, "p"), long];
-        let made = token_pairs(&student, &all, &config).unwrap();
+        let made = token_pairs(&student.model, &all, 32).unwrap();
         assert_eq!((made.pairs.len(), made.too_long), (1, 1));
         assert!(made.longest > 40);
-        config.training.max_length = 3;
-        assert_eq!(token_pairs(&student, &all, &config).unwrap().too_long, 2);
+        assert_eq!(token_pairs(&student.model, &all, 3).unwrap().too_long, 2);
     }
 
     #[test]
@@ -257,6 +258,6 @@ mod tests {
         let again = [preference(3, None, "q"), preference(4, None, "r")];
         let both = [split.train, split.held_out].concat();
         assert_eq!(shared(&both, &again).unwrap().id, "3");
-        assert_eq!(numbers(&[both, again.to_vec()].concat()), [0, 1, 1, 2]);
+        assert_eq!(numbers(&[one.to_vec(), again.to_vec()].concat()), [0, 0, 1, 2]);
     }
 }
