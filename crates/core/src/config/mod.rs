@@ -15,6 +15,7 @@ mod algorithm;
 mod around;
 mod grpo;
 mod model;
+mod ppo;
 mod preset;
 mod reward;
 mod sampling;
@@ -31,6 +32,7 @@ pub use around::{
 };
 pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
+pub use ppo::{Critic, DiscountBy, PpoConfig};
 pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use sampling::Sampling;
@@ -62,6 +64,8 @@ pub struct Config {
     pub reward: RewardConfig,
     /// The policy-gradient loss on groups of rollouts.
     pub grpo: GrpoConfig,
+    /// The policy-gradient loss with a critic.
+    pub ppo: PpoConfig,
     /// Weights of the three learning signals.
     pub dual_source: DualSourceConfig,
     /// The optimizer, its schedule and its batches.
@@ -98,6 +102,7 @@ impl Default for Config {
             sandbox: SandboxConfig::default(),
             reward: RewardConfig::default(),
             grpo: GrpoConfig::default(),
+            ppo: PpoConfig::default(),
             dual_source: DualSourceConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
@@ -118,6 +123,7 @@ impl Config {
         problems.extend(self.adapter_problems());
         problems.extend(preset::contradictions(&self.grpo));
         problems.extend(self.grpo.problems());
+        problems.extend(self.ppo.problems());
         problems
     }
 
