@@ -9,6 +9,7 @@
 //! advantage, gae        advantages of rollouts, or of tokens
 //! policy, kl, entropy   losses on rollouts; grpo and ppo are sums of them
 //! value                 the loss of a critic; explained_variance measures its fit
+//! bradley_terry         the loss of a reward model; pairwise measures its scores
 //! cross_entropy         the loss on traces
 //! normaliser            the weight of a token in its step
 //! schedule, pass_at_k   learning rates; the estimator of an evaluation
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advantage;
+pub mod bradley_terry;
 pub mod cross_entropy;
 pub mod entropy;
 mod error;
@@ -35,6 +37,7 @@ pub mod kl;
 mod mean;
 pub mod normaliser;
 mod objective;
+pub mod pairwise;
 pub mod pass_at_k;
 pub mod policy;
 pub mod ppo;

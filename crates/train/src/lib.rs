@@ -1,6 +1,6 @@
 //! Training: a student, what it learns from, and a record of everything.
 //!
-//! A loop reads as the pipeline: [`sft`] takes rows to an update,
+//! A loop reads as the pipeline: [`sft`] takes rows to an update, [`reward_model`] preference pairs,
 //! [`grpo`] takes tasks to rollouts, advantages and an update. What loops share is beside them:
 //! the [`student`], the [`optimizer`], the [`order`] of tasks, the [`plan`] of steps, and the
 //! [`session`], which is a run's events and checkpoints. [`alarms`] look at what is measured.
@@ -30,6 +30,7 @@ mod phase;
 pub mod plan;
 pub mod probe;
 pub mod recorded;
+pub mod reward_model;
 mod rollouts;
 mod rows;
 pub mod session;

@@ -18,6 +18,7 @@ mod model;
 mod ppo;
 mod preset;
 mod reward;
+mod rm;
 mod sampling;
 mod teacher;
 mod training;
@@ -35,6 +36,7 @@ pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use ppo::{Critic, DiscountBy, PpoConfig};
 pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
+pub use rm::RmConfig;
 pub use sampling::Sampling;
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
@@ -68,6 +70,8 @@ pub struct Config {
     pub ppo: PpoConfig,
     /// Weights of the three learning signals.
     pub dual_source: DualSourceConfig,
+    /// The training of a reward model on preference pairs.
+    pub rm: RmConfig,
     /// The optimizer, its schedule and its batches.
     pub training: TrainingConfig,
     /// How `whet eval` samples and reports.
@@ -104,6 +108,7 @@ impl Default for Config {
             grpo: GrpoConfig::default(),
             ppo: PpoConfig::default(),
             dual_source: DualSourceConfig::default(),
+            rm: RmConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
             held_out: HeldOutConfig::default(),
