@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! advantage, gae        advantages of rollouts, or of tokens
-//! policy, kl, entropy   losses on rollouts; grpo is their sum
+//! policy, kl, entropy   losses on rollouts; grpo and ppo are sums of them
 //! value                 the loss of a critic; explained_variance measures its fit
 //! bradley_terry         the loss of a reward model; pairwise measures its scores
 //! cross_entropy         the loss on traces
@@ -22,8 +22,6 @@
 //! trained is ignored: whatever its values are, its signal is 0. And a non-finite value at a trained
 //! token is an error that names its position. Log-ratios of finite values are clamped, and the clamping
 //! is counted, so that one outlier token cannot end a run.
-//!
-//! `gae`, `value`, `entropy` and `explained_variance` are PPO's; no loop calls them yet.
 
 #![forbid(unsafe_code)]
 
@@ -42,6 +40,7 @@ mod objective;
 pub mod pairwise;
 pub mod pass_at_k;
 pub mod policy;
+pub mod ppo;
 pub mod schedule;
 mod sequence;
 #[cfg(test)]

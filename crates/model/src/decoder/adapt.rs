@@ -4,10 +4,10 @@ use whetstone_core::config::Module;
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Device, Matrix, MatrixMut, WriteMode};
 
-use super::Decoder;
 use super::layer::{Fused, FusedLayer, Layer};
 use super::parameters::ParameterId;
 use super::projection::{Adapter, Projection};
+use super::{Decoder, ValueHead};
 use crate::adapter::{AdapterSettings, path_of};
 
 /// A score head's weights, under PEFT's name: it is trained and kept beside an adapter.
@@ -93,12 +93,12 @@ impl Decoder {
 
     /// The weight and the bias of the active adapter's value head, if it is a critic's.
     pub fn value_head_parameters(&self) -> Option<[ParameterId; 2]> {
-        self.value.and_then(|head| Some([head.weight, head.bias?]))
+        self.value.and_then(ValueHead::critic)
     }
 
     /// Whether the active adapter has a score head.
     pub fn has_score_head(&self) -> bool {
-        self.value.is_some_and(|head| head.bias.is_none())
+        self.value.is_some_and(ValueHead::is_score)
     }
 
     /// A tensor's numbers with its adapter worked in.

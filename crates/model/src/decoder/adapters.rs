@@ -95,6 +95,11 @@ impl Decoder {
         &self.adapters[adapter.0].tensors
     }
 
+    /// The head for values of an adapter.
+    pub(crate) fn head_of(&self, adapter: AdapterId) -> Option<ValueHead> {
+        if adapter.0 == self.active { self.value } else { self.adapters[adapter.0].parked.value }
+    }
+
     /// The name of a tensor without that of its adapter, as PEFT has it.
     pub(crate) fn peft_name(&self, id: ParameterId) -> &str {
         let name = self.parameters.get(id).name.as_str();

@@ -71,9 +71,21 @@ pub struct Decoder {
 
 /// One number for each place: a weight for each number of a hidden state, and one more for a critic.
 #[derive(Debug, Clone, Copy)]
-struct ValueHead {
+pub(crate) struct ValueHead {
     weight: ParameterId,
     bias: Option<ParameterId>,
+}
+
+impl ValueHead {
+    /// Whether it is a reward model's, without a bias.
+    pub(crate) fn is_score(self) -> bool {
+        self.bias.is_none()
+    }
+
+    /// Weight and bias, if it is a critic's.
+    pub(crate) fn critic(self) -> Option<[ParameterId; 2]> {
+        Some([self.weight, self.bias?])
+    }
 }
 
 /// The options of a forward pass.
@@ -88,11 +100,20 @@ pub struct Forward {
     /// Whether the signal will have a part for entropies. If it has one that was not announced, the
     /// way back takes longer.
     pub entropies: bool,
+    /// Whether values are all that is computed: log-probabilities and entropies are 0 then, have no
+    /// derivative, and cost nothing.
+    pub values_only: bool,
 }
 
 impl Default for Forward {
     fn default() -> Self {
-        Self { adapters: Adapters::On, keep: None, temperature: 1.0, entropies: false }
+        Self {
+            adapters: Adapters::On,
+            keep: None,
+            temperature: 1.0,
+            entropies: false,
+            values_only: false,
+        }
     }
 }
 
