@@ -2,19 +2,30 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::path::PathBuf;
 
+use whetstone_core::jsonl::MAX_LINE_BYTES;
 use whetstone_core::task::TaskId;
 use whetstone_env::normal_form::NormalProgram;
 use whetstone_env::stack::BigStack;
+use whetstone_record::batch::{Input, Line, read_at};
+use whetstone_record::error::BatchError;
 
 use super::Pairing;
 use super::choose::{ChoiceRules, ChosenPair, ComparedReply, bounded, choose};
 use super::error::PairError;
-use super::lines::{LinePlace, changed, each_line, open, read_again};
 use super::place::{Digest, digest};
 use super::replies::{JudgedReply, ReplyReader, ReplySource, Unused};
 use super::summary::PairSummary;
+
+/// The place of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LinePlace {
+    /// The number of its file.
+    file: u32,
+    /// Its first byte.
+    offset: u64,
+    bytes: u32,
+}
 
 /// A reply in its file.
 #[derive(Debug, Clone, Copy)]
@@ -37,15 +48,8 @@ pub(super) struct ReplyGroup {
 /// All groups, in the order of their first replies.
 pub(super) struct ReplyGroups<'a> {
     reader: ReplyReader<'a>,
-    files: Vec<ReplyFile<'a>>,
+    files: Vec<File>,
     pub(super) groups: Vec<ReplyGroup>,
-}
-
-/// A file of replies.
-struct ReplyFile<'a> {
-    source: ReplySource,
-    path: &'a PathBuf,
-    file: File,
 }
 
 /// What a group is found by.
@@ -59,33 +63,31 @@ impl<'a> ReplyGroups<'a> {
     ) -> Result<Self, PairError> {
         let rollouts = pairing.rollouts.iter().map(|path| (ReplySource::Rollouts, path));
         let traces = pairing.traces.iter().map(|path| (ReplySource::Traces, path));
-        let files = rollouts
-            .chain(traces)
-            .map(|(source, path)| Ok(ReplyFile { source, path, file: open(source.noun(), path)? }))
-            .collect::<Result<Vec<_>, PairError>>()?;
         let reader = ReplyReader::new(pairing.tasks, pairing.language);
         let mut found = Found { groups: Vec::new(), by_key: HashMap::new(), texts: HashSet::new() };
-        let mut lines = 0;
-        for (number, file) in (0..).zip(&files) {
-            each_line(file.source.noun(), file.path, |line| {
-                lines += 1;
-                (pairing.on_progress)("reading replies", lines, 0);
-                let Some(bytes) = line.bytes else {
-                    let reason = "longer than 64 MiB".to_owned();
-                    summary.bad("bad_line", file.path, line.number, reason);
-                    return Ok(());
-                };
-                match reader.read(file.source, bytes) {
-                    Err(reason) => summary.bad("bad_line", file.path, line.number, reason),
+        let (mut files, mut count) = (Vec::new(), 0);
+        for (source, path) in rollouts.chain(traces) {
+            let input = Input { noun: source.noun(), files: std::slice::from_ref(path) };
+            let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
+            files.push(input.open(path)?);
+            let mut lines = input.lines();
+            while let Some(line) = lines.next()? {
+                count += 1;
+                (pairing.on_progress)("reading replies", count, 0);
+                if line.is_blank() {
+                    continue;
+                }
+                match read_line(&reader, source, &line) {
+                    Err(reason) => summary.bad("bad_line", path, line.number, reason),
                     Ok(Err(unused)) => summary.unused(unused.name()),
                     Ok(Ok(reply)) => {
-                        let bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                        let place = LinePlace { file: number, offset: line.offset, bytes };
-                        found.add(file.source, &reply, place, summary);
+                        let bytes = u32::try_from(line.content().len()).unwrap_or(u32::MAX);
+                        let place =
+                            LinePlace { file: number, offset: line.content_offset(), bytes };
+                        found.add(source, &reply, place, summary);
                     }
                 }
-                Ok(())
-            })?;
+            }
         }
         Ok(Self { reader, files, groups: found.groups })
     }
@@ -146,13 +148,27 @@ impl<'a> ReplyGroups<'a> {
     }
 
     fn load(&self, kept: &KeptReply, source: ReplySource) -> Result<JudgedReply, PairError> {
-        let file = &self.files[kept.place.file as usize].file;
-        let line = read_again(file, kept.place)?;
+        let LinePlace { file, offset, bytes } = kept.place;
+        let changed = || PairError::from(BatchError::Changed { noun: source.noun() });
+        let line =
+            read_at(&self.files[file as usize], offset, bytes as usize).ok_or_else(changed)?;
         match self.reader.read(source, &line) {
             Ok(Ok(reply)) if digest(&[reply.text.as_bytes()]) == kept.digest => Ok(reply),
             _ => Err(changed()),
         }
     }
+}
+
+/// The reply of a line, or why there is none.
+fn read_line(
+    reader: &ReplyReader<'_>,
+    source: ReplySource,
+    line: &Line<'_>,
+) -> Result<Result<JudgedReply, Unused>, String> {
+    if line.is_too_long() {
+        return Err(format!("longer than {} MiB", MAX_LINE_BYTES >> 20));
+    }
+    reader.read(source, line.content())
 }
 
 /// Groups while they are found.

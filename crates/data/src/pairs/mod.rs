@@ -22,7 +22,6 @@ mod choose;
 mod error;
 mod given;
 mod groups;
-mod lines;
 mod place;
 mod replies;
 mod rows;
@@ -120,3 +119,6 @@ fn check_files(pairing: &Pairing<'_>) -> Result<(), PairError> {
     let named = !(pairing.rollouts.is_empty() && pairing.traces.is_empty());
     if named || !pairing.given.is_empty() { Ok(()) } else { Err(PairError::NoInput) }
 }
+
+#[cfg(test)]
+mod tests;

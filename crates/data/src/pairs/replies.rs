@@ -245,7 +245,7 @@ mod tests {
     fn a_scored_rollout_has_the_prompt_of_its_task_or_its_own() {
         let reply = rollout("", "").unwrap();
         assert_eq!((reply.solved, reply.total), (Some(false), 0.25));
-        assert_eq!(reply.program().unwrap().source, "x = 1\n");
+        assert_eq!(reply.program().unwrap().source, "x = 1");
         assert!(reply.prompt[1].content.contains("\n\ns\n\n"), "{:?}", reply.prompt);
         let own = rollout(r#""step""#, r#""prompt":"mine","step""#).unwrap();
         assert_eq!(own.prompt, [Message::user("mine")]);
