@@ -61,6 +61,9 @@ impl PairError {
             Self::NoInput => {
                 Some("name files with `--rollouts`, `--traces` or `--pairs`; `--help` has examples")
             }
+            Self::Batch(BatchError::Changed { .. }) | Self::Changed { .. } => {
+                Some("run the command again once nobody writes the file")
+            }
             Self::Batch(err) => err.hint(),
             Self::Source(err) => err.hint(),
             Self::BadLines { .. } => Some(
@@ -68,7 +71,6 @@ impl PairError {
             ),
             Self::NoPairs { hint, .. } => Some(hint),
             Self::OneTask => Some("leave `--out-val` out, or give replies to more tasks"),
-            Self::Changed { .. } => Some("run the command again once nobody writes the file"),
             Self::Threads(_) => None,
             Self::File(err) => err.hint(),
         }
