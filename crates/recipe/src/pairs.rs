@@ -69,7 +69,7 @@ pub fn run(
     for path in &task_files {
         tasks.extend(read_tasks(path)?);
     }
-    let progress = observer.progress("line");
+    let progress = observer.progress("task");
     let summary = pair(&Pairing {
         rollouts: &rollouts,
         traces: &request.traces,
@@ -87,9 +87,11 @@ pub fn run(
             .map(|out| HeldOut { out, fraction: request.val_fraction }),
         strict: request.strict,
         on_progress: &|phase, done, all| {
-            if done == 1 || done == all || done % SHOWN_EVERY == 0 {
-                let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-                progress.phase(phase, count(done), count(all));
+            if all > 0 {
+                progress.phase(phase, 0, 0);
+                progress.reach(done, all);
+            } else if done % SHOWN_EVERY == 1 {
+                progress.phase(phase, usize::try_from(done).unwrap_or(usize::MAX), 0);
             }
         },
     });

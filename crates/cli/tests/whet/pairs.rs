@@ -65,7 +65,8 @@ fn judged_rollouts_become_pairs_that_are_counted_by_origin_and_reason() {
     assert_eq!(again["pairs_left_out"], json!({"small_gap": 6}));
     assert_eq!(fs::read(dir.path().join("pairs.jsonl")).unwrap(), first, "same seed, same bytes");
     // What was written can be read as pairs of others.
-    let ran = pairs(dir.path(), &["--pairs", "val.jsonl", "--out", "again.jsonl", "--strict"]);
+    let again = ["data", "pairs", "--pairs", "val.jsonl", "--out", "again.jsonl", "--strict"];
+    let ran = whet_in(dir.path(), &again);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(lines(&dir.path().join("again.jsonl")).len(), 4);
 }

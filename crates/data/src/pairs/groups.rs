@@ -102,6 +102,7 @@ impl<'a> ReplyGroups<'a> {
         let &Pairing { seed, min_gap, min_distance, per_task, .. } = pairing;
         let rules = ChoiceRules { seed, min_gap, min_distance, per_task };
         let all = self.groups.len();
+        (pairing.on_progress)("choosing pairs", 0, all as u64);
         for at in 0..all {
             let group = &self.groups[at];
             let results: Vec<(Digest, bool)> = group
