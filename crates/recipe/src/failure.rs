@@ -89,7 +89,7 @@ pub enum Failure {
     Prove(#[from] ProveError),
     /// Pairs could not be made.
     #[error(transparent)]
-    Pairs(#[from] PairError),
+    MakePairs(#[from] PairError),
     /// Traces could not be collected.
     #[error(transparent)]
     Teach(#[from] TeachError),
@@ -255,7 +255,7 @@ impl Failure {
             Self::Score(err) => score_details(err),
             Self::Prepare(err) => first_bad(err).into_iter().collect(),
             Self::Teach(err) => teach_details(err),
-            Self::Pairs(err) => pair_details(err),
+            Self::MakePairs(err) => pair_details(err),
             _ => Vec::new(),
         }
     }
@@ -293,7 +293,7 @@ impl Failure {
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
-            Self::Pairs(err) => err.hint(),
+            Self::MakePairs(err) => err.hint(),
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
@@ -351,7 +351,7 @@ impl Failure {
             Self::Score(err) => err.is_usage(),
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
-            Self::Pairs(err) => err.is_usage(),
+            Self::MakePairs(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
             Self::View(err) => matches!(err, ViewError::Tasks(_)),
