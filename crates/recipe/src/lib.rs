@@ -6,6 +6,7 @@
 //! | [`training`] | SFT, reward models, and GRPO on sampled or recorded rollouts |
 //! | [`evaluation`] | a model, a server or given completions, measured |
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
+//! | [`pairs`] | preference pairs, from judged replies and from files |
 //! | [`datasets`] | where data sets are read from |
 //! | [`generation`], [`reward_scoring`], [`export`], [`bench`] | a model on this machine |
 //! | [`find`], [`device`], [`environment`] | the model, device and environment that settings and names stand for |
@@ -27,6 +28,7 @@ pub mod find;
 pub mod generation;
 pub mod model_failure;
 pub mod observer;
+pub mod pairs;
 pub mod phases;
 pub mod preset;
 pub mod prompts;
