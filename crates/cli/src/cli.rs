@@ -196,7 +196,7 @@ impl ConfigArgs {
         for path in &self.files {
             tracing::debug!(path = %path.display(), "reading config file");
         }
-        Sources { files: self.files.clone(), set: self.set.clone() }
+        Sources { layers: Vec::new(), files: self.files.clone(), set: self.set.clone() }
     }
 }
 
