@@ -165,6 +165,14 @@ pub enum Failure {
     /// A file of traces has a line that is not a trace.
     #[error(transparent)]
     Traces(LineError),
+    /// Stages of a file cannot run, or not go on.
+    #[error("{problem}")]
+    Stages {
+        /// Why not.
+        problem: String,
+        /// A suggestion for the user.
+        hint: String,
+    },
     /// Flags that do not belong together.
     #[error("{problem}")]
     Usage {
@@ -270,6 +278,7 @@ impl Failure {
                 return Some(what.into());
             }
             Self::RunExists { hint, .. }
+            | Self::Stages { hint, .. }
             | Self::Server { hint, .. }
             | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),

@@ -6,7 +6,8 @@
 //! | [`training`] | SFT, and GRPO on sampled or recorded rollouts |
 //! | [`evaluation`] | a model, a server or given completions, measured |
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
-//! | [`datasets`] | where data sets are read from |
+//! | [`stages`] | the stages of a file, one after another |
+//! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
 //! | [`generation`], [`export`], [`bench`] | a model on this machine |
 //! | [`find`], [`device`], [`environment`] | the model, device and environment that settings and names stand for |
 //!
@@ -28,6 +29,7 @@ pub mod generation;
 pub mod model_failure;
 pub mod observer;
 pub mod phases;
+pub mod preparing;
 pub mod preset;
 pub mod prompts;
 pub mod quickstart;
@@ -35,6 +37,7 @@ pub mod report;
 mod sample_lines;
 pub mod scoring;
 mod scratch;
+pub mod stages;
 pub mod student;
 pub mod tasks;
 pub mod teaching;
