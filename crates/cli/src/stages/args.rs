@@ -103,6 +103,7 @@ Kinds of stages, what each takes from the stages before it, and what it makes:
   sft       traces, model? -> model            whet train sft
   sample    tasks, model? -> rollouts          whet eval, on tasks to learn from
   score     rollouts, tasks -> rollouts        whet score
+  rm        pairs, held_out_pairs?, model? -> reward_model           whet train rm
   grpo      tasks, traces?, held_out?, model? -> model, rollouts     whet train grpo
   eval      held_out, model?                   whet eval
 

@@ -37,12 +37,12 @@ fn check(entry: &StageEntry, loaded: &Loaded) -> Vec<Problem> {
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
-    let request = job.run_request(&student(job)?);
+    let request = job.run_request(&student(job)?)?;
     let files = Files {
         tasks: job.input(What::Tasks),
         held_out: job.input(What::HeldOut),
         traces: job.input(What::Traces),
-        rollouts: None,
+        ..Files::default()
     };
     let outcome = grpo::run(&request, files, job.stop, job.observer)?;
     ended(

@@ -1,14 +1,16 @@
 //! One stage as its kind sees it: its inputs and settings, and where its files go.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use serde::de::DeserializeOwned;
 use whetstone_config::{Loaded, Problem, Sources, StageEntry};
 use whetstone_core::config::{Config, DeviceChoice};
-use whetstone_record::run_dir::RunDir;
+use whetstone_record::run_dir::{RunDir, RunView};
 use whetstone_record::stages::StageFigure;
+use whetstone_train::inputs;
 
 use super::what::{Take, What};
 use crate::dry_run::Outcome;
@@ -108,17 +110,43 @@ impl Job<'_> {
         self.entry.options().map_err(|problem| Failure::Config(vec![problem]))
     }
 
+    /// Creates its directory, for a command that expects it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be created.
+    pub fn create_dir(&self) -> Result<(), Failure> {
+        let dir = self.dir();
+        if self.dry_run {
+            return Ok(());
+        }
+        let failed = |err| Failure::io(format!("cannot create `{}`", dir.display()), err);
+        fs::create_dir_all(&dir).map_err(failed)
+    }
+
     /// The run of a training stage: a new one, or the one that was begun.
-    pub fn run_request(&self, more: &[String]) -> RunRequest {
-        let resume =
-            !self.dry_run && RunDir::open_read_only(&self.stages, &self.entry.name).is_ok();
+    ///
+    /// # Errors
+    ///
+    /// If what a kill left of a run that was never begun cannot be removed.
+    pub fn run_request(&self, more: &[String]) -> Result<RunRequest, Failure> {
+        let found = RunDir::open_read_only(&self.stages, &self.entry.name).ok();
+        let found = found.filter(|_| !self.dry_run);
+        // A kill before the inputs were kept: nothing was learnt yet.
+        let is_empty = |view: &RunView| matches!(inputs::known(view), Ok(None));
+        if let Some(view) = found.as_ref().filter(|view| is_empty(view)) {
+            let failed =
+                |err| Failure::io(format!("cannot remove `{}`", view.dir().display()), err);
+            fs::remove_dir_all(view.dir()).map_err(failed)?;
+        }
+        let resume = found.is_some_and(|view| !is_empty(&view) && view.dir().exists());
         let own = format!("run.dir={}", self.stages.display());
         let mut sources = if resume { Sources::default() } else { self.sources.clone() };
         sources.set.push(own);
         if !resume {
             sources.set.extend_from_slice(more);
         }
-        RunRequest {
+        Ok(RunRequest {
             name: self.entry.name.clone(),
             resume,
             from: None,
@@ -126,7 +154,7 @@ impl Job<'_> {
             device: self.device,
             threads: self.threads,
             sources,
-        }
+        })
     }
 }
 

@@ -21,6 +21,7 @@ pub mod kinds;
 mod measured;
 mod models;
 pub mod plan;
+mod rm;
 mod sample;
 mod score;
 mod sft;

@@ -17,7 +17,7 @@ use super::job::{Input, Job};
 use super::what::What;
 use crate::export::{self, ExportRequest};
 use crate::failure::Failure;
-use crate::find::{Around, find};
+use crate::find::{Around, Found, find};
 use crate::student::unpack_into;
 
 /// The folder of the embedded student beside merged models. No stage has this name.
@@ -33,6 +33,22 @@ pub(super) fn student(job: &Job<'_>) -> Result<Vec<String>, Failure> {
         },
     };
     Ok(vec![format!("student.model_name={}", model.display())])
+}
+
+/// A base model as a setting, and the adapter over it that a training begins with.
+pub(super) struct StartFrom {
+    pub(super) settings: Vec<String>,
+    pub(super) adapter: Option<PathBuf>,
+}
+
+/// The base and the adapter that a training begins with: trainings that share one base keep it.
+pub(super) fn start_from(job: &Job<'_>) -> Result<StartFrom, Failure> {
+    let Some(input) = job.inputs.get(&What::Model) else {
+        return Ok(StartFrom { settings: student(job)?, adapter: None });
+    };
+    let found = locate(job, input)?;
+    let settings = vec![format!("student.model_name={}", found.model.display())];
+    Ok(StartFrom { settings, adapter: found.adapter })
 }
 
 /// The model that is measured or sampled: an adapter stays one.
@@ -57,10 +73,8 @@ fn embedded(job: &Job<'_>) -> Result<Option<PathBuf>, Failure> {
 
 /// A model as one whole model.
 fn whole(job: &Job<'_>, input: &Input) -> Result<PathBuf, Failure> {
-    let mut config = Config::default();
-    config.run.dir = job.stages.display().to_string();
     let given = input.path.display().to_string();
-    let found = find(&given, &Around::of(&config, job.observer))?;
+    let found = locate(job, input)?;
     // Size and speed of a plan are those of the base.
     if found.adapter.is_none() || job.dry_run {
         return Ok(found.model);
@@ -73,6 +87,12 @@ fn whole(job: &Job<'_>, input: &Input) -> Result<PathBuf, Failure> {
         merge(job, &given, &merged)?;
     }
     Ok(merged)
+}
+
+fn locate(job: &Job<'_>, input: &Input) -> Result<Found, Failure> {
+    let mut config = Config::default();
+    config.run.dir = job.stages.display().to_string();
+    find(&input.path.display().to_string(), &Around::of(&config, job.observer))
 }
 
 /// Merges an adapter into its base model, as `whet export` does.

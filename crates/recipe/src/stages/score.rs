@@ -32,6 +32,7 @@ struct ScoreOptions {
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
+    job.create_dir()?;
     let ScoreOptions { strict, skip_runtime } = job.options()?;
     let request = ScoreRequest {
         rollouts: job.needed(What::Rollouts),

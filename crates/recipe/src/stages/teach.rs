@@ -41,6 +41,7 @@ enum TeacherOption {
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
+    job.create_dir()?;
     let options: TeachOptions = job.options()?;
     let request = TeachRequest {
         tasks: job.needed(What::Tasks),

@@ -43,6 +43,7 @@ impl Default for ValidateOptions {
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
+    job.create_dir()?;
     let ValidateOptions { repeats, max_cpu_share, limit } = job.options()?;
     let dir = job.dir();
     let request = ValidateRequest {
