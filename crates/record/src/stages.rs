@@ -152,7 +152,8 @@ pub fn stage_dir(run: &Path, stage: &str) -> PathBuf {
     run.join(STAGES_DIR).join(stage)
 }
 
-fn path(view: &RunView) -> PathBuf {
+/// The path of the record of a run's stages.
+pub(crate) fn path(view: &RunView) -> PathBuf {
     view.dir().join(STAGES_FILE)
 }
 

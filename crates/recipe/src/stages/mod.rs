@@ -20,6 +20,7 @@ pub mod job;
 pub mod kinds;
 mod measured;
 mod models;
+mod pages;
 pub mod plan;
 mod rm;
 mod sample;
@@ -46,6 +47,7 @@ use whetstone_record::run_dir::RunDir;
 use whetstone_record::stages::{STAGES_DIR, StageRecord, StageState, Stages, stage_dir};
 
 pub use self::dry_run::StagesPlan;
+pub use self::pages::write_stage_pages;
 use self::plan::Plan;
 use self::turn::Turn;
 use crate::failure::Failure;

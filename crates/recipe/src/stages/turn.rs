@@ -11,6 +11,7 @@ use whetstone_record::stages::{STAGES_DIR, StageFileDigest, StageState, Stages, 
 use super::changed::{inputs, options, path_of, settings};
 use super::digest::digest;
 use super::job::{Input, Job, Stops};
+use super::pages::write_stage_pages;
 use super::plan::{Origin, Plan, PlannedStage};
 use super::{MODELS, StagesEnd, StagesRequest, StopFlags};
 use crate::dry_run::Outcome;
@@ -134,13 +135,7 @@ impl Turn<'_> {
         let done = self.stages.stages.iter().all(|stage| stage.state == StageState::Done);
         let mut page = None;
         if whole {
-            let stages = view.dir().join(STAGES_DIR);
-            for stage in &self.stages.stages {
-                if let Ok(view) = RunDir::open_read_only(&stages, &stage.name) {
-                    let out = page::default_path(&view);
-                    page::write(&view, PageRequest::default(), &out, &mut |_, _| ())?;
-                }
-            }
+            write_stage_pages(view)?;
             let out = page::default_path(view);
             page::write(view, PageRequest::default(), &out, &mut |_, _| ())?;
             page = Some(out.display().to_string());
