@@ -146,6 +146,74 @@ pub const GRPO_MASKED: Metric = metric(
     Unit::Count,
     "completions that the token limit cut off and that are not learnt from",
 );
+pub const PPO_MEAN_REWARD: Metric =
+    metric("ppo/mean_reward", Unit::Reward, "mean reward of the step's completions");
+pub const PPO_REWARD_STD: Metric = metric(
+    "ppo/reward_std",
+    Unit::Reward,
+    "standard deviation of the rewards of the step's completions",
+);
+pub const PPO_PASS_RATE: Metric = metric(
+    "ppo/pass_rate",
+    Unit::Fraction,
+    "completions that pass all tests, of those that were run against tests",
+);
+pub const PPO_POLICY_LOSS: Metric =
+    metric("ppo/policy_loss", Unit::Loss, "clipped policy loss, mean over the step's updates");
+pub const PPO_ENTROPY: Metric =
+    metric("ppo/entropy", Unit::Nats, "mean entropy of the prediction of a token");
+pub const PPO_KL_DIVERGENCE: Metric = metric(
+    "ppo/kl_divergence",
+    Unit::Nats,
+    "KL(old ‖ new) of the policy after the step's updates from the one that sampled, a token",
+);
+pub const PPO_RATIO_MEAN: Metric =
+    metric("ppo/ratio_mean", Unit::Number, "mean probability ratio over the step's updates");
+pub const PPO_RATIO_STD: Metric =
+    metric("ppo/ratio_std", Unit::Number, "standard deviation of the probability ratios");
+pub const PPO_CLIP_FRACTION: Metric =
+    metric("ppo/clip_fraction", Unit::Fraction, "trained tokens whose ratio was clipped");
+pub const PPO_VALUE_LOSS: Metric = metric(
+    "ppo/value_loss",
+    Unit::Loss,
+    "mean squared error of the critic, mean over the step's updates",
+);
+pub const PPO_VALUE_PRED_MEAN: Metric =
+    metric("ppo/value_pred_mean", Unit::Reward, "mean value that the critic predicts for a token");
+pub const PPO_EXPLAINED_VARIANCE: Metric = metric(
+    "ppo/explained_variance",
+    Unit::Number,
+    "part of the variance of returns that the critic predicts, before the step's updates",
+);
+pub const PPO_MEAN_ADVANTAGE: Metric =
+    metric("ppo/mean_advantage", Unit::Reward, "mean advantage of a token, before whitening");
+pub const PPO_MEAN_RETURN: Metric =
+    metric("ppo/mean_return", Unit::Reward, "mean return of a token, the target of the critic");
+pub const PPO_REFERENCE_KL: Metric = metric(
+    "ppo/reference_kl",
+    Unit::Nats,
+    "KL divergence of the policy from the reference, a token",
+);
+pub const PPO_KL_COEF: Metric =
+    metric("ppo/kl_coef", Unit::Number, "coefficient of the divergence from the reference");
+pub const PPO_UPDATES: Metric = metric("ppo/updates", Unit::Count, "updates of the step");
+pub const PPO_SKIPPED_MINI_BATCHES: Metric = metric(
+    "ppo/skipped_mini_batches",
+    Unit::Count,
+    "mini-batches left out, since the policy had moved further than the target",
+);
+pub const PPO_SAMPLER_GAP: Metric = metric(
+    "ppo/sampler_gap",
+    Unit::Nats,
+    "largest difference between a log-probability as sampled and as trained",
+);
+pub const REWARD_MODEL_SCORE: Metric =
+    metric("reward_model/score", Unit::Number, "mean normalised score of the reward model");
+pub const REWARD_MODEL_LENGTH_CORRELATION: Metric = metric(
+    "reward_model/length_correlation",
+    Unit::Number,
+    "correlation of the reward model's scores with the lengths of completions",
+);
 pub const CODE_SYNTAX_SUCCESS_RATE: Metric =
     metric("code/syntax_success_rate", Unit::Fraction, "rollouts with a program that parses");
 pub const CODE_AVG_TEST_PASS_RATE: Metric = metric(
@@ -341,6 +409,27 @@ pub const ALL: &[Metric] = &[
     GRPO_SOLVED_GROUPS,
     GRPO_UNSOLVED_GROUPS,
     GRPO_MASKED,
+    REWARD_MODEL_SCORE,
+    REWARD_MODEL_LENGTH_CORRELATION,
+    PPO_MEAN_REWARD,
+    PPO_REWARD_STD,
+    PPO_PASS_RATE,
+    PPO_POLICY_LOSS,
+    PPO_ENTROPY,
+    PPO_KL_DIVERGENCE,
+    PPO_RATIO_MEAN,
+    PPO_RATIO_STD,
+    PPO_CLIP_FRACTION,
+    PPO_VALUE_LOSS,
+    PPO_VALUE_PRED_MEAN,
+    PPO_EXPLAINED_VARIANCE,
+    PPO_MEAN_ADVANTAGE,
+    PPO_MEAN_RETURN,
+    PPO_REFERENCE_KL,
+    PPO_KL_COEF,
+    PPO_UPDATES,
+    PPO_SKIPPED_MINI_BATCHES,
+    PPO_SAMPLER_GAP,
     CODE_SYNTAX_SUCCESS_RATE,
     CODE_AVG_TEST_PASS_RATE,
     CODE_TIMEOUTS,

@@ -235,6 +235,7 @@ impl Work<'_> {
             model: Some(&self.evaluating.about.model),
             tokenizer: self.evaluating.tokenizer,
             advantages: &[],
+            estimates: &[],
             thinking_opened,
         };
         for line in lines(group, &recording) {

@@ -47,6 +47,9 @@ impl Staged {
         fs::create_dir_all(&self.temporary)
             .map_err(FileError::at("create the directory", &self.temporary))?;
         let path = self.temporary.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(FileError::at("create the directory", folder))?;
+        }
         let written = || {
             let mut out = BufWriter::new(File::create_new(&path)?);
             write(&mut out)?;

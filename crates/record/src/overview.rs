@@ -150,8 +150,10 @@ impl Overview {
                     Outcome::Interrupted => RunState::Interrupted,
                 };
             }
-            Event::RunStarted { .. } | Event::RunResumed { .. } | Event::CheckpointSaved { .. } => {
-            }
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::CheckpointSaved { .. }
+            | Event::StopCheck { .. } => {}
         }
     }
 }

@@ -46,6 +46,8 @@ pub struct Files {
     pub held_out_pairs: Option<PathBuf>,
     /// The weights of the adapter that the training begins with.
     pub adapter: Option<PathBuf>,
+    /// The weights of a reward model.
+    pub reward_model: Option<PathBuf>,
 }
 
 /// The inputs that a run was started with.
@@ -69,6 +71,8 @@ struct List {
     held_out_pairs: Option<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     adapter: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reward_model: Option<Input>,
 }
 
 /// A file as it was when the run began.
@@ -157,7 +161,17 @@ impl Known {
         let pairs = plain("pairs", &given.pairs, pairs)?;
         let held_out_pairs = plain("held-out-pairs", &given.held_out_pairs, held_out_pairs)?;
         let adapter = plain("from", &given.adapter, adapter)?;
-        Ok(Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter })
+        let reward_model = plain("reward-model", &given.reward_model, &self.list.reward_model)?;
+        Ok(Files {
+            tasks,
+            held_out,
+            traces,
+            rollouts,
+            pairs,
+            held_out_pairs,
+            adapter,
+            reward_model,
+        })
     }
 }
 
@@ -218,6 +232,7 @@ pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
         pairs: input(&files.pairs)?,
         held_out_pairs: input(&files.held_out_pairs)?,
         adapter: input(&files.adapter)?,
+        reward_model: input(&files.reward_model)?,
     };
     let text = serde_json::to_string_pretty(&list).expect("plain data");
     staged.put(LIST, format!("{text}\n").as_bytes())?;

@@ -28,6 +28,7 @@ pub mod order;
 mod pass;
 mod phase;
 pub mod plan;
+pub mod ppo;
 pub mod probe;
 pub mod recorded;
 pub mod reward_model;

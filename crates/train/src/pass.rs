@@ -3,6 +3,8 @@
 //! A loss is asked sequence by sequence, in the order in which gradients are summed: what is added up
 //! over a step has the same bits however it is cut into micro-batches.
 
+use std::ops::Range;
+
 use whetstone_algo::{AlgoError, Signals};
 use whetstone_core::config::Config;
 use whetstone_model::decoder::{Adapters, Batch, Decoder, Forward, Gradients, Sequence, Signal};
@@ -115,10 +117,39 @@ impl<'a> Pass<'a> {
         Ok(scores)
     }
 
+    /// The values of every place of every example from the first trained token on, and of the place behind
+    /// its last token. The active adapter has a head for values.
+    pub(crate) fn values(&self, examples: &[&Example]) -> Result<Vec<Vec<f64>>, TrainError> {
+        let forward = Forward { keep: None, values_only: true, ..self.forward };
+        let mut values = vec![Vec::new(); examples.len()];
+        let with_end = |example: &Example| example.first..example.tokens.len() + 1;
+        self.each_at(examples, with_end, |places, batch| {
+            let (scored, _) = self.decoder.forward(batch, forward);
+            self.decoder.device().check()?;
+            let found = scored.value.expect("a head for values");
+            let mut rest = found.as_slice();
+            for &place in places {
+                values[place] = next(&mut rest, examples[place].scored() + 1);
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
     /// Does something with every micro-batch, and tells how far it is.
     fn each(
         &self,
         examples: &[&Example],
+        work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        self.each_at(examples, |example| example.sequence().asked, work)
+    }
+
+    /// [`Self::each`] with the places of an example that are asked for.
+    fn each_at(
+        &self,
+        examples: &[&Example],
+        asked: impl Fn(&Example) -> Range<usize>,
         mut work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
         let order = order(examples.iter().copied());
@@ -128,8 +159,11 @@ impl<'a> Pass<'a> {
                 self.decoder.device().trim();
             }
             let places = &order[piece];
-            let sequences: Vec<Sequence<'_>> =
-                places.iter().map(|&place| examples[place].sequence()).collect();
+            let sequence = |&place: &usize| Sequence {
+                asked: asked(examples[place]),
+                ..examples[place].sequence()
+            };
+            let sequences: Vec<Sequence<'_>> = places.iter().map(sequence).collect();
             let step = self.step;
             let batch = self.decoder.batch(&sequences);
             work(places, &batch.map_err(|source| TrainError::Batch { step, source })?)?;

@@ -110,6 +110,66 @@ impl Plan {
         Self::new(config, tasks as u64, samples, u64::from(config.grpo.num_iterations))
     }
 
+    /// A step takes as many tasks as fill its batch, and makes an update of each mini-batch in each pass.
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
+    pub fn ppo(config: &Config, tasks: usize) -> Result<Self, TrainError> {
+        if tasks == 0 {
+            return Err(TrainError::NoTasks);
+        }
+        let ppo = &config.ppo;
+        let (items, samples) = (tasks as u64, u64::from(ppo.num_samples_per_prompt));
+        let items_per_step = (u64::from(ppo.batch_size) / samples).max(1);
+        let epochs = u64::from(ppo.max_epochs);
+        let steps = match u64::from(config.training.max_steps) {
+            0 => (items * epochs).div_ceil(items_per_step),
+            steps => steps,
+        };
+        let iterations = ppo.updates_per_step();
+        let total_steps = steps * iterations;
+        let schedule = Schedule {
+            peak: ppo.learning_rate,
+            shape: ppo.lr_scheduler_type,
+            warmup_steps: warmup_steps(ppo.warmup_ratio, total_steps)?,
+            warmup_start: ppo.warmup_start,
+            total_steps,
+        };
+        let micro_batch = u64::from(config.training.per_device_train_batch_size);
+        let accumulation = u64::from(ppo.mini_batch_size).div_ceil(micro_batch);
+        Ok(Self {
+            items,
+            samples,
+            micro_batch,
+            accumulation,
+            epochs,
+            items_per_step,
+            steps,
+            iterations,
+            schedule,
+        })
+    }
+
+    /// The arithmetic of a training with PPO, in one line.
+    pub fn ppo_arithmetic(&self, config: &Config) -> String {
+        let Self { items, samples, items_per_step, steps, iterations, epochs, .. } = self;
+        let ppo = &config.ppo;
+        let batch = items_per_step * samples;
+        let updates = format!(
+            "each {batch} completions ÷ {} a mini-batch × {} passes = {iterations} updates",
+            ppo.mini_batch_size, ppo.ppo_epochs
+        );
+        if config.training.max_steps == 0 {
+            format!(
+                "{items} tasks × {samples} completions × {epochs} epochs ÷ {batch} a step = {steps} \
+                 steps, {updates}"
+            )
+        } else {
+            format!("{steps} steps on {items} tasks, {updates}")
+        }
+    }
+
     /// A step takes as many groups of a file as fill its micro-batches, at least one.
     ///
     /// # Errors

@@ -5,17 +5,18 @@ use std::path::Path;
 
 use serde_json::json;
 use whetstone_core::Message;
-use whetstone_core::config::{Config, Module, Trained};
+use whetstone_core::config::{Config, Critic, Module, Trained};
 use whetstone_core::seed::Seed;
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
 use whetstone_model::adapter::AdapterSettings;
-use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
+use whetstone_model::decoder::{AdapterId, Decoder, Keep, LoadOptions, WeightFormat};
 use whetstone_model::memory::{self, CUDA_OVERHEAD_BYTES, Plan, Purpose, Target, Work};
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::template::Options;
 use whetstone_model::weights::{Dtype, WeightsError};
 use whetstone_model::{ExportOptions, Pretrained, open};
+use whetstone_record::atomic;
 use whetstone_record::error::FileError;
 use whetstone_rollout::collect::RenderError;
 
@@ -45,6 +46,18 @@ pub struct Student {
     adapter: Option<AdapterSettings>,
     /// The text of `reward_model.json`, once a reward model is measured.
     pub(crate) facts: Option<String>,
+    /// Other adapters on its base that checkpoints have beside it.
+    pub(crate) companions: Vec<Companion>,
+}
+
+/// An adapter beside the one that is trained, and its folder in a checkpoint.
+#[derive(Debug)]
+pub(crate) struct Companion {
+    pub(crate) folder: &'static str,
+    pub(crate) adapter: AdapterId,
+    pub(crate) settings: AdapterSettings,
+    /// The text of `reward_model.json`, if it is a reward model.
+    pub(crate) facts: Option<Vec<u8>>,
 }
 
 impl Student {
@@ -82,7 +95,14 @@ impl Student {
                     Some(base_name(path, &config.student.model_name, model.origin.as_deref()));
                 let adapter = Some(AdapterSettings { base, ..settings });
                 device.check()?;
-                Ok(Self { model, decoder, thinking_opened, adapter, facts: None })
+                Ok(Self {
+                    model,
+                    decoder,
+                    thinking_opened,
+                    adapter,
+                    facts: None,
+                    companions: Vec::new(),
+                })
             }
             Trained::Full => {
                 let mut decoder = match checkpoint {
@@ -93,7 +113,14 @@ impl Student {
                 };
                 decoder.train_base(true);
                 device.check()?;
-                Ok(Self { model, decoder, thinking_opened, adapter: None, facts: None })
+                Ok(Self {
+                    model,
+                    decoder,
+                    thinking_opened,
+                    adapter: None,
+                    facts: None,
+                    companions: Vec::new(),
+                })
             }
         }
     }
@@ -146,7 +173,23 @@ impl Student {
             let file = to.join(REWARD_MODEL_FILE);
             fs::write(&file, facts).map_err(FileError::at("write", &file))?;
         }
+        for Companion { folder, adapter, settings, facts } in &self.companions {
+            let to = to.join(folder);
+            self.decoder.export_adapter_of(*adapter, settings, &to, Dtype::F32)?;
+            if let Some(facts) = facts {
+                atomic::replace(&to.join(REWARD_MODEL_FILE), facts)?;
+            }
+        }
         Ok(())
+    }
+
+    /// The settings of the adapter that is trained.
+    ///
+    /// # Panics
+    ///
+    /// If all weights are trained.
+    pub(crate) fn adapter_settings(&self) -> &AdapterSettings {
+        self.adapter.as_ref().expect("an adapter is trained")
     }
 
     /// The base model's name for other machines, or its path.
@@ -193,6 +236,35 @@ impl Student {
             training.weights = training.weights.saturating_mul(2);
         }
         (training, self.memory(config, sequences, Purpose::Inference))
+    }
+
+    /// Bytes that PPO takes to learn and to sample. Policy, critic, reference and reward model are adapters
+    /// on one base, which counts once.
+    pub fn ppo_memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
+        let mut training = self.sft_memory(config);
+        let adapter = training.gradients;
+        let own_critic = u64::from(config.ppo.critic == Critic::Adapter);
+        let others = own_critic
+            + u64::from(config.ppo.kl_coef > 0.0)
+            + u64::from(!config.reward.model.is_empty());
+        training.weights = training.weights.saturating_add(adapter.saturating_mul(others));
+        training.gradients = training.gradients.saturating_mul(1 + own_critic);
+        training.means = training.means.saturating_mul(1 + own_critic);
+        (training, self.memory(config, sequences, Purpose::Inference))
+    }
+
+    /// [`Self::check_sft_room`] for PPO.
+    ///
+    /// # Errors
+    ///
+    /// If it has no room; the error says what takes most.
+    pub(crate) fn check_ppo_room(&self, config: &Config, limits: Limits) -> Result<(), TrainError> {
+        let (training, sampling) = self.ppo_memory(config, limits.sequences);
+        let Plan { weights, gradients, means, .. } = training;
+        let cache = sampling.cache.min(limits.cache_bytes as u64);
+        let beside = Plan { weights, gradients, means, cache, ..sampling };
+        let room = self.decoder.device().room_bytes();
+        check_room(&training, room).and_then(|()| check_room(&beside, room))
     }
 
     /// Whether a device whose memory is its own has room for learning from traces.

@@ -83,6 +83,13 @@ impl Watch<'_> {
 pub enum Ended {
     /// It did all its steps.
     Done,
+    /// It ended after this many steps, for a reason that its rules have.
+    Because {
+        /// Steps that were done.
+        step: u64,
+        /// The reason.
+        reason: &'static str,
+    },
     /// It was told to stop after this many steps.
     Stopped(u64),
 }

@@ -21,6 +21,14 @@ pub enum TrainCommand {
     #[command(after_long_help = SFT_HELP)]
     Sft(SftArgs),
 
+    /// Train the student on tasks with PPO: a critic, and rewards of the judge or a reward model
+    ///
+    /// The policy begins with the adapter that `--from` names, which is also the reference of the KL
+    /// divergence, or with a new adapter. The critic is an adapter of its own with a value head, or a value
+    /// head on the policy (`ppo.critic`).
+    #[command(after_long_help = PPO_HELP)]
+    Ppo(PpoArgs),
+
     /// Train the student on tasks with GRPO, rewarded by the judge's verdicts
     ///
     /// Each step samples a group of completions for each of a few tasks, judges every program in the
@@ -59,6 +67,27 @@ At the end it prints what was measured on all held-out pairs, with 95 % interval
 order, the lead of the chosen reply, the calibration error and the Brier score of sigmoid(chosen -
 rejected), and how much scores follow length. The alarms `rm_length_bias` and `rm_at_chance` ring during
 training; `docs/guides/reward-models.md` explains all of it.";
+
+const PPO_HELP: &str = "\
+Examples:
+  whet train ppo --run ppo-1 --from runs/sft-1 --reward-model runs/rm-1 --held-out data/val.jsonl
+  whet train ppo --run ppo-1 --from runs/sft-1          paid by the judge alone
+  whet train ppo --run ppo-1 --from ./sft_model --reward-model ./rm_model --set reward.composite_weight=0
+  whet train ppo --run ppo-1 --dry-run                  print the plan, its memory and an estimated time
+  whet train ppo --run ppo-1 --resume                   resume after an interruption, a crash or a kill -9
+
+A step samples `ppo.batch_size` completions and goes `ppo.ppo_epochs` times over them in mini-batches. A
+mini-batch whose policy is further than `ppo.target_kl` from the one that sampled ends the step. The run
+ends with one of these reasons, which are in the events and in the report:
+
+  KL divergence too large         updates stay above ppo.target_kl, although mini-batches are left out
+  Reward improvement too small    the best of the last 10 mean rewards is less than ppo.min_improvement
+                                  above the best of the 10 before
+  Maximum epochs reached          ppo.max_epochs passes over the tasks
+
+Policy, critic, reference and reward model are adapters on one base, which is in memory once. Every
+completion, with its tokens, log-probabilities, values and returns, goes to
+`runs/NAME/rollouts/rollouts.jsonl`. `docs/guides/ppo.md` explains the settings.";
 
 const GRPO_HELP: &str = "\
 Examples:
@@ -186,6 +215,44 @@ impl GrpoArgs {
             rollouts: self.rollouts.clone(),
             ..Files::default()
         }
+    }
+}
+
+/// `whet train ppo`.
+#[derive(Debug, Args)]
+pub struct PpoArgs {
+    /// Tasks to solve, one JSON object per line [default: `data/train.jsonl`, or with `--resume` the run's]
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<PathBuf>,
+
+    /// Held-out tasks, to measure the pass rate during training
+    #[arg(long, value_name = "FILE")]
+    pub held_out: Option<PathBuf>,
+
+    /// A reward model, or the run of `whet train rm` that made it; same as `--set reward.model=DIR`
+    ///
+    /// Rewards are then a mean of the judge's and the reward model's, by `reward.composite_weight` and
+    /// `reward.model_weight`.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub reward_model: Option<PathBuf>,
+
+    /// Arguments of every kind of training.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl PpoArgs {
+    /// The run, with the reward model among its settings.
+    pub(super) fn request(&self) -> RunRequest {
+        let mut request = self.run.request();
+        let model = self.reward_model.as_ref().map(|dir| dir.display().to_string());
+        request.sources.set.extend(model.map(|dir| format!("reward.model={dir}")));
+        request
+    }
+
+    /// The files that are given.
+    pub(super) fn files(&self) -> Files {
+        Files { tasks: self.tasks.clone(), held_out: self.held_out.clone(), ..Files::default() }
     }
 }
 

@@ -28,10 +28,18 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
     let End { dir, arithmetic, .. } = end;
     let (steps, done) = match end.ended {
         Ended::Done => (end.steps, true),
+        Ended::Because { step, .. } => (step, true),
         Ended::Stopped(at) => (at, false),
     };
     let model = dir.join("outputs").join(FINAL_MODEL);
     let final_model = done.then(|| model.display().to_string());
+    let reason = match end.ended {
+        Ended::Because { reason, .. } => Some(reason),
+        Ended::Done | Ended::Stopped(_) => None,
+    };
+    if let Some(reason) = reason {
+        printer.note(format_args!("ended after step {steps} of {}: {reason}", end.steps));
+    }
     if args.json {
         let run = dir.display().to_string();
         let is_reward_model = done && end.stage == reward_model::STAGE;

@@ -29,6 +29,16 @@ pub struct RewardConfig {
     pub quality_weight: f64,
     /// Weights within the quality score.
     pub quality: QualityWeights,
+    /// The directory of a reward model, which pays beside the terms above (`whet train rm` makes one);
+    /// empty for none. Its normalised score is paid through the logistic function, from 0 to 1.
+    pub model: String,
+    /// Weight of the reward model, against `composite_weight`. The total is divided by the sum of both.
+    #[schemars(range(min = 0.0))]
+    pub model_weight: f64,
+    /// Weight of the terms above where a reward model pays too; 0 pays by the reward model alone. Gates
+    /// cap the total in any case.
+    #[schemars(range(min = 0.0))]
+    pub composite_weight: f64,
 }
 
 /// How the terms of a reward are combined.
@@ -80,6 +90,9 @@ impl Default for RewardConfig {
             function_weight: 0.5,
             quality_weight: 0.2,
             quality: QualityWeights::default(),
+            model: String::new(),
+            model_weight: 1.0,
+            composite_weight: 1.0,
         }
     }
 }

@@ -57,9 +57,17 @@ impl Decoder {
     ///
     /// If the model has an adapter.
     pub fn add_adapter(&mut self, config: &LoraConfig, seed: u64) {
-        let settings = AdapterSettings::new(config);
+        self.add_adapter_like(&AdapterSettings::new(config), seed);
+    }
+
+    /// [`Self::add_adapter`] with the settings of another one.
+    ///
+    /// # Panics
+    ///
+    /// If the active adapter has tensors.
+    pub fn add_adapter_like(&mut self, settings: &AdapterSettings, seed: u64) {
         self.train_base(false);
-        self.attach(&settings, |_, shape, tensor| {
+        self.attach(settings, |_, shape, tensor| {
             let bound = 1.0 / f64::from(u32::try_from(shape[1]).unwrap_or(u32::MAX)).sqrt();
             let count = shape[0] * shape[1];
             // `B` has the rank as its inputs; it is the second of each pair.

@@ -71,6 +71,15 @@ impl AdapterSettings {
         self.alpha / if self.by_root { rank.sqrt() } else { rank }
     }
 
+    /// Those of an adapter's directory.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read, or are not supported.
+    pub fn of_dir(dir: &Path) -> Result<Self, AdapterError> {
+        Self::read(&dir.join(super::SETTINGS_FILE))
+    }
+
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, AdapterError> {
         let read = |source| AdapterError::Read { path: path.to_owned(), source };

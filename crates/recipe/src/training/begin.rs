@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use whetstone_config::{Layer, Loaded};
 use whetstone_core::config::{Config, Trained};
+use whetstone_model::adapter::WEIGHTS_FILE;
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
-use whetstone_train::session::{RunLocation, RunStart, STATE, Session};
+use whetstone_train::session::{FINAL_MODEL, RunLocation, RunStart, STATE, Session, stage_of};
 use whetstone_train::{Student, TrainError};
 
 use super::RunRequest;
@@ -47,6 +48,30 @@ pub(crate) fn settings(request: &RunRequest, beneath: &[Layer]) -> Result<Loaded
         saved.config.run.device = given.config.run.device;
     }
     Ok(saved)
+}
+
+/// How a run begins: with a checkpoint of the same training, or with the adapter of something else.
+pub(super) struct Start {
+    pub(super) request: RunRequest,
+    /// The directory of an adapter to begin with, whose training was another.
+    pub(super) adapter: Option<PathBuf>,
+}
+
+impl Start {
+    pub(super) fn of(request: &RunRequest, stage: &str) -> Self {
+        let mut request = request.clone();
+        let is_adapter = |dir: &Path| dir.join(WEIGHTS_FILE).is_file();
+        let result = |dir: &Path| dir.join("outputs").join(FINAL_MODEL);
+        let found = request
+            .from
+            .clone()
+            .and_then(|dir| [result(&dir), dir].into_iter().find(|dir| is_adapter(dir)));
+        let adapter = found.filter(|dir| stage_of(dir).as_deref() != Some(stage));
+        if adapter.is_some() {
+            request.from = None;
+        }
+        Self { request, adapter }
+    }
 }
 
 /// Checks that `--from` names a checkpoint.

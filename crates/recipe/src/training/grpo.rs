@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use whetstone_config::Loaded;
 use whetstone_core::Task;
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Sampling};
 use whetstone_core::metric;
 use whetstone_env::environment::Environment;
 use whetstone_train::fits;
@@ -72,7 +72,12 @@ pub fn run(
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(request, config, checkpoint.as_deref(), observer)?;
-    let room = PromptRoom { student: &student, config, environment: &environment };
+    let room = PromptRoom {
+        student: &student,
+        config,
+        sampling: config.grpo_sampling(),
+        environment: &environment,
+    };
     let fitting = |path: &Option<PathBuf>, tasks| room.fitting(path.as_deref(), tasks, observer);
     let training = |source, shown, held_out| Training {
         config,
@@ -146,30 +151,29 @@ impl Start<'_> {
 
 /// What decides whether a prompt leaves room for a completion.
 #[derive(Clone, Copy)]
-struct PromptRoom<'a> {
-    student: &'a Student,
-    config: &'a Config,
-    environment: &'a dyn Environment,
+pub(super) struct PromptRoom<'a> {
+    pub(super) student: &'a Student,
+    pub(super) config: &'a Config,
+    pub(super) sampling: Sampling,
+    pub(super) environment: &'a dyn Environment,
 }
 
 impl PromptRoom<'_> {
     /// The tasks of a file whose prompts leave room for a completion.
-    fn fitting(
+    pub(super) fn fitting(
         self,
         path: Option<&Path>,
         mut tasks: Vec<Task>,
         observer: &dyn Observer,
     ) -> Result<Vec<Task>, TrainError> {
-        let Self { student, config, environment } = self;
+        let Self { student, config, sampling, environment } = self;
         let all = tasks.len();
         if all == 0 {
             return Ok(tasks);
         }
-        let fitting = tasks
-            .iter()
-            .map(|task| fits(student, config, config.grpo_sampling(), environment, task));
+        let fitting = tasks.iter().map(|task| fits(student, config, sampling, environment, task));
         let fitting = fitting.collect::<Result<Vec<bool>, _>>()?;
-        let most = config.max_prompt_tokens(config.grpo_sampling());
+        let most = config.max_prompt_tokens(sampling);
         let reason = format!("with prompts of more than {most} tokens");
         left_out::tasks(tasks.iter().zip(fitting.iter().copied()), &reason, observer);
         let mut fitting = fitting.into_iter();

@@ -18,7 +18,7 @@ use crate::observer::Observer;
 use crate::untested;
 
 /// The tasks of a new run, unless others are named.
-const TASKS: &str = "data/train.jsonl";
+pub(super) const TASKS: &str = "data/train.jsonl";
 /// The traces of a new run, unless others are named.
 pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
 
@@ -42,9 +42,9 @@ pub(super) fn keep_and_say(
     observer: &dyn Observer,
 ) -> Result<(), Failure> {
     if request.resume {
-        let Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter } = files;
-        let paths = [tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter];
-        let paths = paths.into_iter().flatten();
+        let Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, .. } = files;
+        let paths = [tasks, held_out, traces, rollouts, pairs, held_out_pairs];
+        let paths = paths.into_iter().chain([&files.adapter, &files.reward_model]).flatten();
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         observer.note(&format_args!(
             "the run has no record of its input files; it resumes with {}",

@@ -1,4 +1,4 @@
-//! A training from its settings and files to its final model: [`sft`], [`grpo`] and [`rm`].
+//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`] and [`ppo`].
 //!
 //! ```text
 //! settings ─► files ─► environment ─► student ─► rows, plan ─► run directory ─► steps
@@ -12,6 +12,7 @@ pub(crate) mod inputs;
 mod left_out;
 pub mod pairs;
 pub(crate) mod planned;
+pub mod ppo;
 mod recorded;
 pub mod rm;
 pub(crate) mod said;

@@ -7,6 +7,7 @@ use whetstone_infer::Limits;
 use whetstone_train::grpo::Source;
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
+use whetstone_train::ppo::Ppo;
 use whetstone_train::probe::Probe;
 use whetstone_train::reward_model::Rm;
 use whetstone_train::{Example, Student, TrainError};
@@ -95,6 +96,36 @@ impl Planned<'_> {
                 whole.memory("to train", &self.student.sft_memory(self.config));
             }
         }
+        self.run(&mut whole, "settings, events, rollouts, checkpoints, the final model");
+        whole
+    }
+
+    /// The plan of `whet train ppo` with tasks from these files.
+    pub(super) fn ppo(&self, training: &Ppo<'_>, files: &Files) -> DryRun {
+        let (plan, config) = (self.plan, self.config);
+        let mut whole = DryRun::of("whet train ppo");
+        for (path, what) in [
+            (&files.tasks, counted(training.tasks.len(), "task")),
+            (
+                &files.held_out,
+                format!("{} to measure by", counted(training.held_out.len(), "task")),
+            ),
+            (&files.adapter, "the adapter that the policy begins with".to_owned()),
+            (&files.reward_model, "the reward model".to_owned()),
+        ] {
+            if let Some(path) = path {
+                whole.reads(format!("{}: {what}", path.display()));
+            }
+        }
+        let all = plan.steps * plan.items_per_step * plan.samples;
+        whole.does(plan.ppo_arithmetic(config));
+        whole.count("tasks", plan.items);
+        whole.count("rollouts", all);
+        let length = u64::from(config.ppo.max_completion_length);
+        whole.count("sampled_tokens_at_most", all * length);
+        let (training, sampling) = self.student.ppo_memory(config, Limits::default().sequences);
+        whole.memory("to train", &training);
+        whole.memory("to sample", &sampling);
         self.run(&mut whole, "settings, events, rollouts, checkpoints, the final model");
         whole
     }

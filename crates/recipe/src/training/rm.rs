@@ -1,6 +1,6 @@
 //! The training of a reward model on preference pairs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use whetstone_core::metric;
@@ -8,7 +8,7 @@ use whetstone_model::adapter::WEIGHTS_FILE;
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
 use whetstone_train::reward_model::{Facts, Rm, STAGE, probe, rm, token_pairs};
-use whetstone_train::session::{FINAL_MODEL, stage_of};
+use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
 
@@ -41,7 +41,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<Outcome<End>, Failure> {
-    let Start { request, adapter } = Start::of(request);
+    let begin::Start { request, adapter } = begin::Start::of(request, STAGE);
     let request = &request;
     let loaded = begin::settings(request, &[])?;
     let config = &loaded.config;
@@ -122,30 +122,6 @@ const NO_INPUTS: Failure = Failure::Usage {
     problem: "the run was stopped before its input files were recorded",
     hint: "nothing was learnt yet: remove its directory, and start it again without `--resume`",
 };
-
-/// How a run begins: with a checkpoint of a reward model, or with the adapter of something else.
-struct Start {
-    request: RunRequest,
-    /// The directory of an adapter to begin with, whose training was another.
-    adapter: Option<PathBuf>,
-}
-
-impl Start {
-    fn of(request: &RunRequest) -> Self {
-        let mut request = request.clone();
-        let is_adapter = |dir: &Path| dir.join(WEIGHTS_FILE).is_file();
-        let result = |dir: &Path| dir.join("outputs").join(FINAL_MODEL);
-        let found = request
-            .from
-            .clone()
-            .and_then(|dir| [result(&dir), dir].into_iter().find(|dir| is_adapter(dir)));
-        let adapter = found.filter(|dir| stage_of(dir).as_deref() != Some(STAGE));
-        if adapter.is_some() {
-            request.from = None;
-        }
-        Self { request, adapter }
-    }
-}
 
 /// Says what a reward model is worth, and what makes that doubtful.
 pub fn say_facts(facts: &Facts, observer: &dyn Observer) {

@@ -86,6 +86,15 @@ pub enum Event {
         /// Completions of the step to look at; there may be none.
         suspects: Vec<Suspect>,
     },
+    /// A check of whether the run should end, after a step.
+    StopCheck {
+        /// The step after which it was made.
+        step: u64,
+        /// Whether the run ends.
+        stops: bool,
+        /// The reason, or that training continues.
+        reason: String,
+    },
     /// The run's last event, unless it is resumed.
     RunFinished {
         /// The outcome of the run.

@@ -53,6 +53,9 @@ impl Feed {
             let keep = if is_metrics(&event.event) {
                 steps += 1;
                 (steps - 1).is_multiple_of(stride) || steps == measured
+            } else if matches!(event.event, Event::StopCheck { stops: false, .. }) {
+                // There is one for each step, and it says that nothing happened.
+                false
             } else {
                 others += 1;
                 others <= MAX_OTHER_EVENTS || matches!(event.event, Event::RunFinished { .. })

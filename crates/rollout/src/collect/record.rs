@@ -53,8 +53,19 @@ pub struct Recording<'a> {
     pub tokenizer: Option<&'a str>,
     /// One for each rollout that was judged, in their order; none are not written.
     pub advantages: &'a [f64],
+    /// What a critic made of the tokens of each rollout that was judged; none are not written.
+    pub estimates: &'a [TokenEstimates],
     /// Whether the prompt ended inside the thinking tag.
     pub thinking_opened: bool,
+}
+
+/// A critic's numbers of the tokens that a rollout said, over all its turns.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TokenEstimates {
+    /// The value before each token.
+    pub values: Vec<f32>,
+    /// The return of each token.
+    pub returns: Vec<f32>,
 }
 
 /// A turn on the wire.
@@ -72,6 +83,11 @@ struct Written {
     ids: Option<Vec<u32>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     logps: Option<Vec<f32>>,
+    /// A critic's value before each token, and its return.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<f32>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    returns: Option<Vec<f32>>,
 }
 
 /// A turn as a line has it. Files of others may have tokens without log-probabilities, or text alone.
@@ -97,16 +113,16 @@ struct AnyRollout<'a> {
     turns: &'a [Turn],
     end: Option<End>,
     score: Score,
+    estimates: Option<&'a TokenEstimates>,
 }
 
 /// The lines of a group, by the numbers of its rollouts.
 pub fn lines(group: &Group, recording: &Recording<'_>) -> Vec<RolloutLine> {
     let advantages = recording.advantages.iter().copied().map(Some).chain(iter::repeat(None));
-    let judged = group
-        .rollouts
-        .iter()
-        .zip(advantages)
-        .map(|(rollout, advantage)| judged(rollout, advantage));
+    let judged =
+        group.rollouts.iter().zip(advantages).enumerate().map(|(at, (rollout, advantage))| {
+            AnyRollout { estimates: recording.estimates.get(at), ..judged(rollout, advantage) }
+        });
     let told = judged.chain(group.dropped.iter().map(failed));
     let mut lines: Vec<RolloutLine> = told.map(|told| line(told, &group.task, recording)).collect();
     lines.sort_by_key(|line| line.group_id);
@@ -125,12 +141,14 @@ pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
 
 fn judged(rollout: &Rollout, advantage: Option<f64>) -> AnyRollout<'_> {
     let score = Score::Scored { outcome: rollout.outcome.clone(), advantage };
-    AnyRollout { sample: rollout.sample, turns: &rollout.turns, end: Some(rollout.end), score }
+    let (turns, end) = (&rollout.turns, Some(rollout.end));
+    AnyRollout { sample: rollout.sample, turns, end, score, estimates: None }
 }
 
 fn failed(dropped: &Dropped) -> AnyRollout<'_> {
     let score = Score::Failed(dropped.reason.clone());
-    AnyRollout { sample: dropped.sample, turns: &dropped.turns, end: None, score }
+    let turns = &dropped.turns;
+    AnyRollout { sample: dropped.sample, turns, end: None, score, estimates: None }
 }
 
 fn line(told: AnyRollout<'_>, task: &TaskId, recording: &Recording<'_>) -> RolloutLine {
@@ -148,7 +166,19 @@ fn line(told: AnyRollout<'_>, task: &TaskId, recording: &Recording<'_>) -> Rollo
 
 fn meta(told: &AnyRollout<'_>, recording: &Recording<'_>) -> Object {
     let last = told.turns.len().saturating_sub(1);
-    let written = told.turns.iter().enumerate().map(|(at, turn)| write(turn, at < last));
+    let mut told_of = 0;
+    let written = told.turns.iter().enumerate().map(|(at, turn)| {
+        let written = write(turn, at < last);
+        let count = written.ids.as_ref().map_or(0, Vec::len);
+        let range = told_of..told_of + count;
+        told_of += count;
+        let part = |list: &[f32]| list.get(range.clone()).map(<[f32]>::to_vec);
+        Written {
+            values: told.estimates.and_then(|of| part(&of.values)),
+            returns: told.estimates.and_then(|of| part(&of.returns)),
+            ..written
+        }
+    });
     let mut meta = Object::new();
     meta.put("temperature", &recording.rule.temperature);
     meta.put("top_p", &recording.rule.top_p);
@@ -172,11 +202,13 @@ fn write(turn: &Turn, with_text: bool) -> Written {
         finish: *finish,
         ids: tokens.as_ref().map(|tokens| tokens.ids().to_vec()),
         logps: tokens.as_ref().map(|tokens| tokens.logps().to_vec()),
+        values: None,
+        returns: None,
     }
 }
 
 fn read(written: Written, last_text: &str) -> Result<RecordedTurn, WireError> {
-    let Written { prompt, text, reasoning, finish, ids, logps } = written;
+    let Written { prompt, text, reasoning, finish, ids, logps, .. } = written;
     if let Some(logps) = &logps {
         SampledTokens::new(ids.clone().unwrap_or_default(), logps.clone())
             .map_err(|err| WireError::Field { field: TURNS, problem: err.to_string() })?;

@@ -56,6 +56,19 @@ const WATCHED: [&str; 17] = [
     RM_SHORTER_PAIRS,
 ];
 
+/// Metrics of PPO that mean what one of GRPO's does.
+const SAME: [(&str, &str); 4] = [
+    (metric::PPO_MEAN_REWARD.name, REWARD),
+    (metric::PPO_PASS_RATE.name, PASS),
+    (metric::PPO_ENTROPY.name, ENTROPY),
+    (metric::PPO_SAMPLER_GAP.name, GAP),
+];
+
+/// The name under which a metric is looked at.
+fn common_name(name: &str) -> &str {
+    SAME.iter().find(|(own, _)| *own == name).map_or(name, |(_, common)| common)
+}
+
 /// A mean with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Level {
@@ -86,7 +99,8 @@ impl History {
     /// Adds the values of a step. Non-finite values are left out: the loop reports those.
     pub(super) fn add(&mut self, step: u64, values: &BTreeMap<String, f64>) {
         for (name, &value) in values {
-            if WATCHED.contains(&name.as_str()) || name.starts_with(TERMS) {
+            let name = common_name(name);
+            if WATCHED.contains(&name) || name.starts_with(TERMS) {
                 self.put(name, step, value);
             }
         }

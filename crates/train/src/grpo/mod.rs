@@ -138,7 +138,7 @@ fn steps(
             let charged = batch.charge(grpo.config, &step_rollouts, reference);
             charged.map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         }
-        let estimates = Estimates { advantages: &batch.advantages };
+        let estimates = Estimates { advantages: &batch.advantages, tokens: &[] };
         rollouts.record(step, grpo.collection(), &step_rollouts, estimates)?;
         let reference = reference.as_ref();
         let old = match grpo.source {

@@ -3,7 +3,7 @@
 use whetstone_core::rollout::RolloutLine;
 use whetstone_core::wire::Wire;
 use whetstone_record::journal::{self, Journal};
-use whetstone_rollout::collect::record::{Recording, lines};
+use whetstone_rollout::collect::record::{Recording, TokenEstimates, lines};
 
 use super::Collection;
 use super::collecting::rule;
@@ -31,6 +31,8 @@ pub(crate) struct Rollouts {
 pub(crate) struct Estimates<'a> {
     /// The advantage of each rollout.
     pub(crate) advantages: &'a [Vec<f64>],
+    /// Values and returns of the tokens of each rollout, if there is a critic.
+    pub(crate) tokens: &'a [Vec<TokenEstimates>],
 }
 
 impl Rollouts {
@@ -65,17 +67,21 @@ impl Rollouts {
         // Who sampled the rollouts of a file, and within which limit, is said there.
         let is_sampled = !step_rollouts.is_recorded;
         let Collection { config, sampling, .. } = collection;
-        let recording = |advantages| Recording {
+        let recording = |advantages, estimates| Recording {
             step,
             rule: rule(sampling),
             max_tokens: is_sampled.then_some(sampling.max_tokens),
             model: is_sampled.then_some(&config.student.model_name),
             tokenizer: Some(&tokenizer),
             advantages,
+            estimates,
             thinking_opened,
         };
-        let groups = step_rollouts.groups.iter().zip(estimates.advantages);
-        let all = groups.flat_map(|(group, advantages)| lines(group, &recording(advantages)));
+        let groups = step_rollouts.groups.iter().zip(estimates.advantages).enumerate();
+        let all = groups.flat_map(|(at, (group, advantages))| {
+            let tokens = estimates.tokens.get(at).map_or(&[][..], Vec::as_slice);
+            lines(group, &recording(advantages, tokens))
+        });
         let mut written = known;
         for line in all.skip(known) {
             self.append(&line)?;

@@ -157,11 +157,10 @@ impl Session {
     fn adopt(&mut self, checkpoint: &Path, step: u64) -> Result<(), TrainError> {
         let staged = self.run.stage_output(&checkpoint_name(step))?;
         let unread = |err: io::Error| TrainError::damaged(checkpoint, CheckpointError::Read(err));
-        for entry in fs::read_dir(checkpoint).map_err(unread)? {
-            let entry = entry.map_err(unread)?;
-            let (name, mut from) = (entry.file_name(), open_plain(&entry.path()).map_err(unread)?);
+        for file in files_of(checkpoint).map_err(unread)? {
+            let mut from = open_plain(&checkpoint.join(&file)).map_err(unread)?;
             let copy = |out: &mut io::BufWriter<File>| io::copy(&mut from, out).map(drop);
-            staged.stream(&name.to_string_lossy(), copy)?;
+            staged.stream(&file, copy)?;
         }
         staged.commit()?;
         self.saved = Some(step);
@@ -235,6 +234,19 @@ impl Session {
         Ok(())
     }
 
+    /// Records what a check of whether the run should end found, unless the step is recorded.
+    pub(crate) fn stop_check(
+        &mut self,
+        step: u64,
+        stops: bool,
+        reason: &str,
+    ) -> Result<(), TrainError> {
+        if self.is_recorded(step) {
+            return Ok(());
+        }
+        self.event(Event::StopCheck { step, stops, reason: reason.to_owned() })
+    }
+
     /// Records an alarm, unless that was done before a kill.
     fn alarm(&mut self, alarm: &Alarm) -> Result<(), TrainError> {
         let Alarm { step, code, message, suspects } = alarm.clone();
@@ -252,6 +264,7 @@ impl Session {
         let result = result.map_err(|err| self.with_place(err));
         let (outcome, message) = match &result {
             Ok(Ended::Done) => (Outcome::Completed, String::new()),
+            Ok(Ended::Because { reason, .. }) => (Outcome::Completed, (*reason).to_owned()),
             Ok(Ended::Stopped(_)) => (Outcome::Interrupted, "told to stop".to_owned()),
             Err(err) => (Outcome::Failed, with_causes(err)),
         };
@@ -376,6 +389,24 @@ impl Session {
         atomic::replace(&path, &text)?;
         Ok(path)
     }
+}
+
+/// The files of a checkpoint and of its folders, by their paths in it.
+fn files_of(checkpoint: &Path) -> io::Result<Vec<String>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(checkpoint)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() {
+            for inner in fs::read_dir(entry.path())? {
+                files.push(format!("{name}/{}", inner?.file_name().to_string_lossy()));
+            }
+        } else {
+            files.push(name);
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
 }
 
 fn saved_event(step: u64) -> Event {

@@ -11,6 +11,7 @@ use whetstone_rollout::measure::Tally;
 use super::{OPTIMIZER, STATE};
 use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::Optimizer;
+use crate::ppo::PpoProgress;
 use crate::student::Student;
 
 const STATE_VERSION: u64 = 1;
@@ -36,6 +37,9 @@ pub struct Progress {
     pub dead_steps: u64,
     /// Steps in a row without a rollout that passed a test.
     pub unsolved_steps: u64,
+    /// The state of PPO's rules, in a training with PPO.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ppo: Option<PpoProgress>,
 }
 
 impl Progress {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_algo::{Advantages, OwnedAdvantages, Totals};
-use whetstone_core::completion::{Finish, SampledTokens};
+use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
 use whetstone_core::outcome::Evidence;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
@@ -25,6 +25,7 @@ use super::best::best;
 use super::budget;
 use crate::error::TrainError;
 use crate::example::Example;
+use crate::rollouts::sequences::{SampledSequence, sampled_sequences};
 use crate::rollouts::tasks::StepRollouts;
 
 /// An episode, or turns of one, as a sequence to train on, with its advantage.
@@ -265,48 +266,27 @@ fn is_unsolved(group: &Group) -> bool {
     !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
-/// Turns of a rollout as sequences to learn from, in which turns that follow each other are joined. Turns in
-/// which nothing was sampled are none.
+/// Turns of a rollout as sequences to learn from.
 fn train_sequences<'t>(
     turns: impl IntoIterator<Item = &'t Turn>,
     rollout: RolloutIndex,
     advantage: f64,
 ) -> Vec<TrainSequence> {
-    let mut sequences: Vec<TrainSequence> = Vec::new();
-    for turn in turns {
-        let Some(tokens) = said(turn) else { continue };
-        if let Some(last) = sequences.last_mut()
-            && last.example.append_turn(&turn.prompt, tokens.ids())
-        {
-            let answer = last.example.scored() - last.sampled.len() - tokens.ids().len();
-            last.sampled.extend(std::iter::repeat_n(0.0, answer));
-        } else {
-            let example = Example::new(&turn.prompt, tokens.ids());
-            sequences.push(TrainSequence {
-                example,
-                sampled: Vec::new(),
-                advantage: OwnedAdvantages::Whole(advantage),
-                episode_tokens: None,
-                rollout,
-                is_dead: false,
-            });
-        }
-        if let Some(last) = sequences.last_mut() {
-            last.sampled.extend(tokens.logps().iter().copied().map(f64::from));
-        }
-    }
-    sequences
+    let with_advantage = |sequence: SampledSequence| TrainSequence {
+        example: sequence.example,
+        sampled: sequence.sampled,
+        advantage: OwnedAdvantages::Whole(advantage),
+        episode_tokens: None,
+        rollout,
+        is_dead: false,
+    };
+    sampled_sequences(turns).into_iter().map(with_advantage).collect()
 }
 
 /// The same without what is known of their sampling.
 fn examples(turns: &[Turn]) -> impl Iterator<Item = Example> {
     let rollout = RolloutIndex { group: 0, rollout: 0 };
     train_sequences(turns, rollout, 0.0).into_iter().map(|sequence| sequence.example)
-}
-
-/// The tokens of a turn; none if nothing was sampled.
-fn said(turn: &Turn) -> Option<&SampledTokens> {
-    turn.completion.tokens.as_ref().filter(|tokens| !tokens.ids().is_empty())
 }
 
 #[cfg(test)]

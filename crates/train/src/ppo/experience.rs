@@ -1,0 +1,227 @@
+//! What a step learns from: every completion with its rewards, values, advantages and returns.
+
+use serde::Serialize;
+use whetstone_algo::gae::{Gae, GaeEstimate, Rewarded, RolloutEnd};
+use whetstone_algo::ppo::{token_rewards, whiten};
+use whetstone_algo::{AlgoError, Mean};
+use whetstone_core::completion::Finish;
+use whetstone_core::config::{DiscountBy, PpoConfig};
+use whetstone_rollout::collect::record::TokenEstimates;
+
+use crate::error::TrainError;
+use crate::example::Example;
+use crate::rollouts::sequences::{SampledSequence, sampled_sequences};
+use crate::rollouts::tasks::StepRollouts;
+
+/// One completion, or one episode of several.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Experience {
+    pub(super) example: Example,
+    pub(super) mask: Vec<bool>,
+    /// The log-probabilities that it was sampled with.
+    pub(super) sampled: Vec<f64>,
+    /// Values when it was sampled.
+    pub(super) values: Vec<f64>,
+    /// As they are learnt from, whitened if the settings say so.
+    pub(super) advantages: Vec<f64>,
+    pub(super) returns: Vec<f64>,
+    /// The rollout that it is of.
+    rollout: RolloutIndex,
+    reward: f64,
+    /// More would have come: the limit of tokens ended it, or the episode goes on in another sequence.
+    is_cut_off: bool,
+}
+
+/// A rollout of a step by the index of its group, and of itself there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RolloutIndex {
+    group: usize,
+    rollout: usize,
+}
+
+/// Completions as JSON.
+#[derive(Serialize)]
+pub(super) struct SavedExperiences {
+    completions: Vec<SavedExperience>,
+}
+
+#[derive(Serialize)]
+struct SavedExperience {
+    tokens: Vec<u32>,
+    first: usize,
+    sampled: Vec<f64>,
+    values: Vec<f64>,
+    advantages: Vec<f64>,
+    returns: Vec<f64>,
+}
+
+/// All of a step.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Experiences {
+    pub(super) all: Vec<Experience>,
+    /// The mean advantage before whitening.
+    pub(super) mean_advantage: Option<f64>,
+    pub(super) mean_return: Option<f64>,
+    /// KL of the policy from the reference, in nats a token.
+    pub(super) reference_kl: Mean,
+    /// The same, in nats a completion.
+    pub(super) reference_kl_sum: Mean,
+}
+
+impl Experiences {
+    /// The completions of a step; nothing is estimated yet.
+    pub(super) fn new(step_rollouts: &StepRollouts) -> Self {
+        let mut all = Vec::new();
+        for (at, group) in step_rollouts.groups.iter().enumerate() {
+            for (index, rollout) in group.rollouts.iter().enumerate() {
+                let sequences = sampled_sequences(&rollout.turns);
+                let last = sequences.len().saturating_sub(1);
+                for (part, sequence) in sequences.into_iter().enumerate() {
+                    let SampledSequence { example, sampled, finish } = sequence;
+                    let is_last = part == last;
+                    all.push(Experience {
+                        mask: example.mask(),
+                        example,
+                        sampled,
+                        values: Vec::new(),
+                        advantages: Vec::new(),
+                        returns: Vec::new(),
+                        rollout: RolloutIndex { group: at, rollout: index },
+                        reward: if is_last { rollout.outcome.reward.total() } else { 0.0 },
+                        is_cut_off: !is_last || finish == Finish::Length,
+                    });
+                }
+            }
+        }
+        Self { all, ..Self::default() }
+    }
+
+    pub(super) fn examples(&self) -> Vec<&Example> {
+        self.all.iter().map(|experience| &experience.example).collect()
+    }
+
+    /// Estimates advantages and returns. `values` has one more than each has tokens: that behind its end.
+    pub(super) fn estimate(
+        &mut self,
+        config: &PpoConfig,
+        kl_coef: f64,
+        values: Vec<Vec<f64>>,
+        reference: Option<&[Vec<f64>]>,
+    ) -> Result<(), TrainError> {
+        let gae = Gae { discount: config.gamma, lambda: config.gae_lambda };
+        let (mut advantage, mut returns) = (Mean::default(), Mean::default());
+        for (at, (experience, mut values)) in self.all.iter_mut().zip(values).enumerate() {
+            let after = values.pop().unwrap_or(0.0);
+            experience.values = values;
+            let reference = reference.map(|all| all[at].as_slice());
+            let known = Known { value_after: after, reference, kl_coef };
+            let found = experience.estimate(gae, config.discount_by, known)?;
+            for token in (0..experience.mask.len()).filter(|&token| experience.mask[token]) {
+                advantage.add(found.advantages[token]);
+                returns.add(found.returns[token]);
+            }
+            if let Some(reference) = reference {
+                let mut sum = 0.0;
+                for token in (0..experience.mask.len()).filter(|&token| experience.mask[token]) {
+                    let moved = experience.sampled[token] - reference[token];
+                    self.reference_kl.add(moved);
+                    sum += moved;
+                }
+                self.reference_kl_sum.add(sum);
+            }
+            (experience.advantages, experience.returns) = (found.advantages, found.returns);
+        }
+        (self.mean_advantage, self.mean_return) = (advantage.get(), returns.get());
+        if config.whiten_advantages {
+            let mut lists: Vec<Vec<f64>> =
+                self.all.iter_mut().map(|one| std::mem::take(&mut one.advantages)).collect();
+            let masks: Vec<Vec<bool>> = self.all.iter().map(|one| one.mask.clone()).collect();
+            whiten(&mut lists, &masks);
+            for (experience, advantages) in self.all.iter_mut().zip(lists) {
+                experience.advantages = advantages;
+            }
+        }
+        Ok(())
+    }
+
+    /// The mean advantage of each rollout, and what the critic made of its tokens, one list for each group.
+    pub(super) fn by_rollout(
+        &self,
+        step_rollouts: &StepRollouts,
+    ) -> (Vec<Vec<f64>>, Vec<Vec<TokenEstimates>>) {
+        let counts = || step_rollouts.groups.iter().map(|group| group.rollouts.len());
+        let mut means: Vec<Vec<Mean>> =
+            counts().map(|count| vec![Mean::default(); count]).collect();
+        let mut tokens: Vec<Vec<TokenEstimates>> =
+            counts().map(|count| vec![TokenEstimates::default(); count]).collect();
+        for experience in &self.all {
+            let RolloutIndex { group, rollout } = experience.rollout;
+            let of_trained = |list: &[f64]| experience.example.of_trained(list);
+            for advantage in of_trained(&experience.advantages) {
+                means[group][rollout].add(advantage);
+            }
+            let to = &mut tokens[group][rollout];
+            to.values.extend(of_trained(&experience.values).into_iter().map(narrow));
+            to.returns.extend(of_trained(&experience.returns).into_iter().map(narrow));
+        }
+        let mean = |group: Vec<Mean>| group.into_iter().map(|mean| mean.get().unwrap_or(0.0));
+        (means.into_iter().map(|group| mean(group).collect()).collect(), tokens)
+    }
+
+    /// As they are saved after an error, for a replay.
+    pub(super) fn saved(&self) -> SavedExperiences {
+        let one = |experience: &Experience| SavedExperience {
+            tokens: experience.example.tokens.clone(),
+            first: experience.example.first,
+            sampled: experience.sampled.clone(),
+            values: experience.values.clone(),
+            advantages: experience.advantages.clone(),
+            returns: experience.returns.clone(),
+        };
+        SavedExperiences { completions: self.all.iter().map(one).collect() }
+    }
+
+    /// Values and returns of all trained tokens.
+    pub(super) fn predictions(&self) -> (Vec<f64>, Vec<f64>) {
+        let trained = |list: fn(&Experience) -> &[f64]| -> Vec<f64> {
+            let of = |one: &Experience| one.example.of_trained(list(one));
+            self.all.iter().flat_map(of).collect()
+        };
+        (trained(|one| &one.values), trained(|one| &one.returns))
+    }
+}
+
+/// What an estimate needs beside the completion itself.
+#[derive(Debug, Clone, Copy)]
+struct Known<'a> {
+    /// The critic's value of what would have come after the end.
+    value_after: f64,
+    /// Log-probabilities under the reference, if the divergence from it costs something.
+    reference: Option<&'a [f64]>,
+    kl_coef: f64,
+}
+
+impl Experience {
+    fn estimate(
+        &self,
+        gae: Gae,
+        discount_by: DiscountBy,
+        known: Known<'_>,
+    ) -> Result<GaeEstimate, AlgoError> {
+        let Known { value_after, reference, kl_coef } = known;
+        let logps = reference.map(|reference| [self.sampled.as_slice(), reference]);
+        let rewards = token_rewards(&self.mask, self.reward, kl_coef, logps)?;
+        let end = if self.is_cut_off { RolloutEnd::CutOff(value_after) } else { RolloutEnd::Over };
+        let rewarded =
+            Rewarded { trained: &self.mask, rewards: &rewards, values: &self.values, end };
+        match discount_by {
+            DiscountBy::Token => gae.estimate(rewarded),
+            DiscountBy::Response => gae.estimate_by_response(rewarded),
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "recorded as the model computed it, in f32")]
+fn narrow(value: f64) -> f32 {
+    value as f32
+}

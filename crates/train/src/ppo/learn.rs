@@ -1,0 +1,308 @@
+//! The updates of a step: mini-batches, each a gradient of policy and critic together.
+
+use std::time::Instant;
+
+use whetstone_algo::ppo::Ppo as Loss;
+use whetstone_algo::value::Valued;
+use whetstone_algo::{Advantages, AlgoError, Mean, Objective, Sequence, Totals, kl};
+use whetstone_core::config::{Config, KlEstimator, TrainingConfig};
+use whetstone_core::seed::Seed;
+use whetstone_model::decoder::{Adapters, Forward, Gradients};
+
+use super::Ppo;
+use super::experience::{Experience, Experiences};
+use super::metrics::LearnMeasured;
+use super::models::Models;
+use crate::error::TrainError;
+use crate::example::Example;
+use crate::memory_check::memory_check;
+use crate::optimizer::Optimizer;
+use crate::order::shuffled;
+use crate::pass::{Pass, TokenScores};
+use crate::plan::Plan;
+use crate::student::Student;
+use crate::update::{self, UpdateSettings};
+use crate::watch::{Phase, Watch};
+
+/// Completions on which it is measured how far a step's updates moved the policy.
+const MEASURED_SEQUENCES: usize = 32;
+
+/// The loss, the gradients and the optimizer of a training.
+pub(super) struct Learner<'a> {
+    config: &'a Config,
+    /// The optimizer's settings, with the longest gradient of PPO.
+    training: TrainingConfig,
+    watch: Watch<'a>,
+    loss: Loss,
+    gradients: Gradients,
+    optimizer: Optimizer,
+    most_bytes: usize,
+}
+
+/// A step to learn from.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'e> {
+    pub(super) step: u64,
+    pub(super) experiences: &'e Experiences,
+}
+
+/// The completions of one update, and their totals.
+struct MiniBatch<'e> {
+    step: u64,
+    experiences: Vec<&'e Experience>,
+    totals: Totals,
+}
+
+impl<'a> Learner<'a> {
+    pub(super) fn new(
+        student: &Student,
+        ppo: &Ppo<'a>,
+        optimizer: Optimizer,
+    ) -> Result<Self, TrainError> {
+        let config = ppo.config;
+        let max_grad_norm = config.ppo.max_grad_norm;
+        Ok(Self {
+            config,
+            training: TrainingConfig { max_grad_norm, ..config.training.clone() },
+            watch: ppo.watch,
+            loss: Loss::new(&config.ppo)?,
+            gradients: Gradients::new(student.decoder.device(), student.decoder.parameters()),
+            optimizer,
+            most_bytes: usize::MAX,
+        })
+    }
+
+    pub(super) fn optimizer(&self) -> &Optimizer {
+        &self.optimizer
+    }
+
+    /// Sends the longest batch through once, to see whether it fits into memory.
+    pub(super) fn check_memory(
+        &mut self,
+        student: &Student,
+        longest: &[Example],
+    ) -> Result<(), TrainError> {
+        let pass = Pass { phase: Phase::MemoryCheck, ..self.pass(student, 0) };
+        self.most_bytes = memory_check(pass, longest, &mut self.gradients)?;
+        Ok(())
+    }
+
+    /// The critic's values of all completions, one more than each has tokens.
+    pub(super) fn values(
+        &self,
+        student: &mut Student,
+        models: &Models,
+        Work { step, experiences }: Work<'_>,
+    ) -> Result<Vec<Vec<f64>>, TrainError> {
+        models.with(student, models.critic, |student| {
+            self.pass(student, step).values(&experiences.examples())
+        })
+    }
+
+    /// Log-probabilities under the reference, if the divergence from it costs something.
+    pub(super) fn reference(
+        &self,
+        student: &mut Student,
+        models: &Models,
+        Work { step, experiences }: Work<'_>,
+    ) -> Result<Option<Vec<Vec<f64>>>, TrainError> {
+        if self.config.ppo.kl_coef == 0.0 {
+            return Ok(None);
+        }
+        let adapters = if models.reference.is_some() { Adapters::On } else { Adapters::Off };
+        models
+            .with(student, models.reference, |student| {
+                let pass = Pass { phase: Phase::Reference, ..self.pass(student, step) };
+                pass.score(&experiences.examples(), adapters)
+            })
+            .map(Some)
+    }
+
+    /// Makes the updates of a step.
+    pub(super) fn learn(
+        &mut self,
+        student: &mut Student,
+        models: &Models,
+        plan: &Plan,
+        Work { step, experiences }: Work<'_>,
+    ) -> Result<LearnMeasured, TrainError> {
+        let began = Instant::now();
+        let mut measured = LearnMeasured::default();
+        let ppo = &self.config.ppo;
+        let (size, epochs, target) = (ppo.mini_batch_size as usize, ppo.ppo_epochs, ppo.target_kl);
+        let seed = Seed::new(self.config.seed).derive("mini-batches", step);
+        let mut update = (step - 1) * plan.iterations;
+        let all = experiences.all.len().div_ceil(size.max(1)) * epochs as usize;
+        'step: for epoch in 0..u64::from(epochs) {
+            let order = shuffled(seed, epoch, experiences.all.len());
+            for places in order.chunks(size.max(1)) {
+                let chosen = places.iter().map(|&at| &experiences.all[at]);
+                let mini_batch = MiniBatch::new(step, chosen);
+                let moved = self.policy_gradient(student, models, &mini_batch, &mut measured)?;
+                if target > 0.0 && moved.is_some_and(|moved| moved > target) {
+                    break 'step;
+                }
+                if models.critic.is_some() {
+                    self.critic_gradient(student, models, &mini_batch, &mut measured)?;
+                }
+                let lr = plan.schedule.rate(update.min(plan.schedule.total_steps - 1))?;
+                update += 1;
+                let settings = UpdateSettings { lr, training: &self.training };
+                let (optimizer, gradients) = (&mut self.optimizer, &self.gradients);
+                let updated = update::apply(&mut student.decoder, optimizer, gradients, settings)?;
+                measured.updated(updated, lr);
+            }
+        }
+        measured.skipped = all - measured.updates;
+        measured.kl = self.update_kl(student, step, experiences)?;
+        measured.took = began.elapsed();
+        Ok(measured)
+    }
+
+    /// A pass at the temperature that completions were sampled with.
+    fn pass<'s>(&self, student: &'s Student, step: u64) -> Pass<'s>
+    where
+        'a: 's,
+    {
+        #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
+        let temperature = self.config.ppo.temperature as f32;
+        let entropies = self.config.ppo.entropy_coef > 0.0;
+        let pass = Pass::new(&student.decoder, self.config, self.watch, Phase::Learning);
+        let forward = Forward { temperature, entropies, ..pass.forward };
+        Pass { forward, most_bytes: self.most_bytes, step, ..pass }
+    }
+
+    /// Begins a gradient with that of the policy, and of the critic if it is a head on it. Returns how far
+    /// the policy has moved from the one that sampled.
+    fn policy_gradient(
+        &mut self,
+        student: &Student,
+        models: &Models,
+        mini_batch: &MiniBatch<'_>,
+        measured: &mut LearnMeasured,
+    ) -> Result<Option<f64>, TrainError> {
+        self.gradients.clear(student.decoder.device());
+        let pass = self.pass(student, mini_batch.step);
+        let (loss, totals) = (self.loss, mini_batch.totals);
+        let is_first = measured.updates == 0;
+        let mut divergence = Mean::default();
+        measured.mini_batches += 1;
+        pass.learn(&mini_batch.examples(), &mut self.gradients, |place, scores| {
+            let experience = mini_batch.experiences[place];
+            if is_first {
+                measured.compare(experience, &scores.logp);
+            }
+            let found = loss.policy(&[experience.sequence(scores)], totals)?;
+            divergence.merge(found.divergence);
+            measured.policy(&found);
+            let mut objective = found.objective;
+            if models.critic.is_none() {
+                let critic = Critic { loss, totals }.part(experience, scores, measured)?;
+                objective = objective.plus(&critic)?;
+            }
+            Ok(objective.signals)
+        })?;
+        Ok(divergence.get())
+    }
+
+    /// Adds the gradient of a critic with its own adapter.
+    fn critic_gradient(
+        &mut self,
+        student: &mut Student,
+        models: &Models,
+        mini_batch: &MiniBatch<'_>,
+        measured: &mut LearnMeasured,
+    ) -> Result<(), TrainError> {
+        let (loss, totals) = (self.loss, mini_batch.totals);
+        models.with(student, models.critic, |student| {
+            let pass = self.pass(student, mini_batch.step);
+            let forward = Forward { values_only: true, ..pass.forward };
+            let pass = Pass { forward, ..pass };
+            pass.learn(&mini_batch.examples(), &mut self.gradients, |place, scores| {
+                let experience = mini_batch.experiences[place];
+                Ok(Critic { loss, totals }.part(experience, scores, measured)?.signals)
+            })
+        })
+    }
+
+    /// KL(old ‖ new) of the policy after the step from the one that sampled, on some of its completions.
+    fn update_kl(
+        &self,
+        student: &Student,
+        step: u64,
+        experiences: &Experiences,
+    ) -> Result<Option<f64>, TrainError> {
+        let count = experiences.all.len();
+        let few: Vec<&Experience> =
+            experiences.all.iter().step_by(count.div_ceil(MEASURED_SEQUENCES).max(1)).collect();
+        let examples: Vec<&Example> = few.iter().map(|one| &one.example).collect();
+        if examples.is_empty() {
+            return Ok(None);
+        }
+        let now = self.pass(student, step).score(&examples, Adapters::On)?;
+        let mut mean = Mean::default();
+        for (experience, now) in few.iter().zip(&now) {
+            for token in (0..now.len()).filter(|&token| experience.mask[token]) {
+                let old = experience.sampled[token];
+                mean.add(kl::estimate(KlEstimator::K3, old, now[token]).value);
+            }
+        }
+        Ok(mean.get())
+    }
+}
+
+/// The critic's loss in a mini-batch.
+#[derive(Clone, Copy)]
+struct Critic {
+    loss: Loss,
+    totals: Totals,
+}
+
+impl Critic {
+    /// The part of one completion.
+    fn part(
+        self,
+        experience: &Experience,
+        scores: &TokenScores,
+        measured: &mut LearnMeasured,
+    ) -> Result<Objective, AlgoError> {
+        let value = scores.value.as_deref().unwrap_or_default();
+        let valued = Valued {
+            trained: &experience.mask,
+            value,
+            old_value: &experience.values,
+            returns: &experience.returns,
+        };
+        let found = self.loss.critic(&[valued], self.totals)?;
+        measured.critic(&found);
+        Ok(found.objective)
+    }
+}
+
+impl<'e> MiniBatch<'e> {
+    fn new(step: u64, experiences: impl Iterator<Item = &'e Experience>) -> Self {
+        let experiences: Vec<&Experience> = experiences.collect();
+        let totals = Totals::count(experiences.iter().map(|one| one.mask.as_slice()));
+        Self { step, experiences, totals }
+    }
+
+    fn examples(&self) -> Vec<&'e Example> {
+        self.experiences.iter().map(|one| &one.example).collect()
+    }
+}
+
+impl Experience {
+    /// As the policy's loss takes it.
+    fn sequence<'s>(&'s self, scores: &'s TokenScores) -> Sequence<'s> {
+        Sequence {
+            trained: &self.mask,
+            logp: &scores.logp,
+            old_logp: &self.sampled,
+            sampler_logp: None,
+            reference_logp: None,
+            entropy: Some(&scores.entropy),
+            advantage: Advantages::Tokens(&self.advantages),
+            episode_tokens: None,
+        }
+    }
+}

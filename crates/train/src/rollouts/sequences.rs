@@ -1,0 +1,47 @@
+//! Turns of rollouts as sequences to learn from.
+
+use whetstone_core::completion::{Finish, SampledTokens};
+use whetstone_rollout::collect::Turn;
+
+use crate::example::Example;
+
+/// An episode, or turns of one, as a sequence to train on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SampledSequence {
+    pub(crate) example: Example,
+    /// The log-probabilities that it was sampled with; 0 for tokens that the model did not say.
+    pub(crate) sampled: Vec<f64>,
+    /// Why its last turn ended.
+    pub(crate) finish: Finish,
+}
+
+/// Turns of a rollout, in which turns that follow each other are joined. Turns in which nothing was sampled
+/// are none.
+pub(crate) fn sampled_sequences<'t>(
+    turns: impl IntoIterator<Item = &'t Turn>,
+) -> Vec<SampledSequence> {
+    let mut sequences: Vec<SampledSequence> = Vec::new();
+    for turn in turns {
+        let Some(tokens) = said(turn) else { continue };
+        let finish = turn.completion.finish;
+        if let Some(last) = sequences.last_mut()
+            && last.example.append_turn(&turn.prompt, tokens.ids())
+        {
+            let answer = last.example.scored() - last.sampled.len() - tokens.ids().len();
+            last.sampled.extend(std::iter::repeat_n(0.0, answer));
+            last.finish = finish;
+        } else {
+            let example = Example::new(&turn.prompt, tokens.ids());
+            sequences.push(SampledSequence { example, sampled: Vec::new(), finish });
+        }
+        if let Some(last) = sequences.last_mut() {
+            last.sampled.extend(tokens.logps().iter().copied().map(f64::from));
+        }
+    }
+    sequences
+}
+
+/// The tokens of a turn; none if nothing was sampled.
+fn said(turn: &Turn) -> Option<&SampledTokens> {
+    turn.completion.tokens.as_ref().filter(|tokens| !tokens.ids().is_empty())
+}
