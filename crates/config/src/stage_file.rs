@@ -355,7 +355,7 @@ mod tests {
             "v = 2\n[[stage]]\nkind = 3\n",
             &[
                 "runs/all.toml:1:5: `v`: this whet reads version 1 of stage files",
-                "runs/all.toml:3:8: `kind`: the whole number `3`, expected text",
+                "runs/all.toml:3:8: `kind`: is number 3, expected text",
             ],
         );
         check("[[stage]]\nname = \"a\"\n", &["runs/all.toml:1:1: `stage`: it has no `kind`"]);
@@ -370,8 +370,8 @@ mod tests {
             &[
                 "runs/all.toml:3:8: `name`: a stage's name has up to 60 letters, digits, `_` and `-`, and begins with \
              a letter or a digit",
-                "runs/all.toml:4:9: `input`: the whole number `3`, expected `{ what = \"stage or path\" }`",
-                "runs/all.toml:5:7: `set`: the text `x`, expected `{ \"section.key\" = value }`",
+                "runs/all.toml:4:9: `input`: is number 3, expected `{ what = \"stage or path\" }`",
+                "runs/all.toml:5:7: `set`: is text \"x\", expected `{ \"section.key\" = value }`",
             ],
         );
     }

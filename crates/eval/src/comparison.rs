@@ -10,6 +10,7 @@ use whetstone_rollout::measure::Tally;
 
 use crate::error::EvalError;
 use crate::estimate::{Difference, Estimate, compare, pass_at_k};
+use crate::figure::{Figure, TaskFigures};
 use crate::results::{Results, TaskCount};
 
 /// Two evaluations beside each other.
@@ -29,6 +30,8 @@ pub struct Comparison {
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
+    /// Figures of the programs that both sides have.
+    pub figures: BTreeMap<Figure, Compared>,
     /// Tasks that the second solves and the first does not, those that changed most first.
     pub gained: Vec<Flipped>,
     /// Tasks that the first solves and the second does not.
@@ -84,6 +87,7 @@ impl Comparison {
             same_suite: before.suite == after.suite,
             pass_at_k,
             greedy,
+            figures: figures(before, after),
             gained,
             lost,
         })
@@ -107,6 +111,22 @@ impl Flipped {
 
 fn tallies(side: &Results, tally: impl Fn(&TaskCount) -> Tally) -> Vec<Tally> {
     side.by_task.iter().map(tally).collect()
+}
+
+/// Each figure over the tasks that have it on both sides.
+fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
+    let later: HashMap<&TaskId, &TaskFigures> =
+        after.by_task.iter().map(|count| (&count.id, &count.figures)).collect();
+    let paired = |count: &TaskCount| Some(*later.get(&count.id)?);
+    let pairs: Vec<(&TaskFigures, &TaskFigures)> =
+        before.by_task.iter().filter_map(|count| Some((&count.figures, paired(count)?))).collect();
+    let of = |figure: Figure| {
+        let difference = figure.difference(&pairs)?;
+        let before = figure.estimate(pairs.iter().map(|(before, _)| *before))?;
+        let after = figure.estimate(pairs.iter().map(|(_, after)| *after))?;
+        Some((figure, Compared { before, after, difference }))
+    };
+    Figure::ALL.into_iter().filter_map(of).collect()
 }
 
 /// The tasks that were gained, and those that were lost.
@@ -141,7 +161,9 @@ mod tests {
             .zip(passed)
             .map(|(at, &passed): (u32, _)| {
                 let id = TaskId::try_from(format!("t/{at}")).unwrap();
-                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2) }
+                let rate = f64::from(u32::try_from(passed).unwrap()) / 4.0;
+                let figures = [(Figure::SyntaxRate, rate)].into();
+                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2), figures }
             })
             .collect();
         let tallies: Vec<Tally> = by_task.iter().map(TaskCount::tally).collect();
@@ -173,6 +195,21 @@ mod tests {
         assert!((difference.value - 1.0 / 20.0).abs() < 1e-12, "{difference:?}");
         let greedy = found.greedy.unwrap();
         assert!(greedy.difference.value.abs() < 1e-12 && greedy.difference.tasks == 5);
+        let syntax = found.figures[&Figure::SyntaxRate];
+        assert_eq!(syntax.difference, difference, "the same values, the same figures");
+        assert_eq!(found.figures.len(), 1, "those that both have");
+    }
+
+    #[test]
+    fn results_from_before_there_were_figures_are_compared_without_them() {
+        let after = results(&[4, 3, 2], &[1]);
+        let mut before = after.clone();
+        before.by_task.iter_mut().for_each(|task| task.figures.clear());
+        let text = serde_json::to_string(&before).unwrap().replace(r#""figures":{},"#, "");
+        assert!(!text.contains("figures"), "{text}");
+        let before: Results = serde_json::from_str(&text).unwrap();
+        let found = Comparison::new(&before, &after, &[]).unwrap();
+        assert!(found.figures.is_empty() && found.pass_at_k.len() == 1);
     }
 
     #[test]

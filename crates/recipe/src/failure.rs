@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_config::Problem;
 use whetstone_core::jsonl::LineError;
+use whetstone_data::pairs::PairError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_env::environment::BuildError;
@@ -28,6 +29,8 @@ use crate::text::{counted, many};
 /// How to create a file of tasks.
 const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
                           own are one JSON object a line";
+/// Bad lines that are listed.
+const MAX_DETAILS: usize = 20;
 /// How to create a file of traces.
 const MAKE_TRACES: &str =
     "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
@@ -84,6 +87,9 @@ pub enum Failure {
     /// Tasks could not be validated.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// Pairs could not be made.
+    #[error(transparent)]
+    Pair(#[from] PairError),
     /// Traces could not be collected.
     #[error(transparent)]
     Teach(#[from] TeachError),
@@ -257,6 +263,7 @@ impl Failure {
             Self::Score(err) => score_details(err),
             Self::Prepare(err) => first_bad(err).into_iter().collect(),
             Self::Teach(err) => teach_details(err),
+            Self::Pair(err) => pair_details(err),
             _ => Vec::new(),
         }
     }
@@ -295,6 +302,7 @@ impl Failure {
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
+            Self::Pair(err) => err.hint(),
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
@@ -352,6 +360,7 @@ impl Failure {
             Self::Score(err) => err.is_usage(),
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
+            Self::Pair(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
             Self::View(err) => matches!(err, ViewError::Tasks(_)),
@@ -378,6 +387,14 @@ fn score_details(err: &ScoreError) -> Vec<String> {
         ScoreError::NoTasks { path, first: Some(bad) } => vec![bad_line(path, bad)],
         _ => Vec::new(),
     }
+}
+
+/// Rows and lines that are no pairs.
+fn pair_details(err: &PairError) -> Vec<String> {
+    let PairError::BadLines { count, first } = err else { return Vec::new() };
+    let shown = first.iter().take(MAX_DETAILS);
+    let lines = shown.map(|bad| format!("{}:{}: {}", bad.file.display(), bad.line, bad.reason));
+    lines.chain(more(*count, first.len().min(MAX_DETAILS))).collect()
 }
 
 /// The first bad row of sources in which nothing is good.

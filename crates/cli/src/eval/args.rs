@@ -27,7 +27,7 @@ pub struct EvalArgs {
 pub enum EvalCommand {
     /// Test whether one evaluation is better than another, paired by task
     ///
-    /// Both must have the same tasks. The difference of each pass@k comes with its 95 % interval, a
+    /// Both must have the same tasks. The difference of each pass@k and of each figure of programs comes with its 95 % interval, a
     /// bootstrap over paired tasks, and with the p-value of a sign-flip test; the result is
     /// *better* or *worse* only if both agree. The tasks that flipped are listed below.
     #[command(after_long_help = COMPARE_HELP)]
@@ -197,6 +197,15 @@ samples; below 100 tasks it is a Wilson interval with the effective n. Greedy is
 decoding, and is reported separately. A sample that could not be judged counts as not passed and is listed
 in `errors`; a task without a judged sample is left out.
 
+Beside pass@k, each as a mean over tasks with its 95 % interval, over all samples but the greedy one:
+  syntax rate         replies with a program that compiles
+  tests passed        hidden tests that a reply passed, whether or not it passed all
+  quality of 10       programs that compile: 40 % low complexity, 30 % readability, 30 % documentation, unless
+                      `reward.quality.*` says otherwise
+  diversity           mean distance between two programs of a task, from 0 (the same) to 1 (nothing in common);
+                      names, comments and layout do not count; of at most 64 programs of a task
+  diversity, passing  the same among the programs that pass
+
 OUT/evaluation_results.json has every figure, by source, by difficulty and by task; OUT/rollouts.jsonl has
 every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.
 To resume a killed evaluation, run the same command again.
@@ -217,6 +226,10 @@ const COMPARE_HELP: &str = "\
 Examples:
   whet eval compare eval/base eval/grpo-1
   whet eval compare eval/base eval/grpo-1 --k 1 --json
+
+The figures of programs (syntax rate, tests passed, quality, diversity; `whet eval --help` defines them) are
+compared in the same way, over the tasks that have them on both sides. Results from before these figures are
+compared without them. More diversity is called higher, not better.
 
 A task flips if more than half of its samples pass on one side and at most half on the other.
 Exit codes: 0 compared, whatever the result; 2 wrong usage, or evaluations of different tasks.";

@@ -103,8 +103,10 @@ Kinds of stages, what each takes from the stages before it, and what it makes:
   sft       traces, model? -> model            whet train sft
   sample    tasks, model? -> rollouts          whet eval, on tasks to learn from
   score     rollouts, tasks -> rollouts        whet score
+  pairs     rollouts or traces, tasks? -> pairs, held_out_pairs      whet data pairs
   rm        pairs, held_out_pairs?, model? -> reward_model           whet train rm
   grpo      tasks, traces?, held_out?, model? -> model, rollouts     whet train grpo
+  ppo       tasks, reward_model?, held_out?, model? -> model, rollouts   whet train ppo
   eval      held_out, model?                   whet eval
 
 An input is that of the nearest stage before that makes it; `input = { model = \"sft\" }` names another stage,

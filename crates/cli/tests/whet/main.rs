@@ -22,6 +22,7 @@ mod last_run;
 mod missing_files;
 mod model_info;
 mod model_new;
+mod pairs;
 mod prepare;
 mod progress;
 mod quickstart;

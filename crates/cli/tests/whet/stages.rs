@@ -47,6 +47,18 @@ input = { tasks = "./tasks.jsonl" }
 kind = "score"
 input = { tasks = "./tasks.jsonl" }
 [[stage]]
+kind = "pairs"
+input = { tasks = "./tasks.jsonl" }
+val_fraction = 0.5
+min_distance = 0.0
+[[stage]]
+kind = "rm"
+after = "sft"
+input = { pairs = "pairs", held_out_pairs = "pairs" }
+[[stage]]
+kind = "ppo"
+input = { tasks = "./tasks.jsonl" }
+[[stage]]
 kind = "eval"
 input = { held_out = "./tasks.jsonl" }
 [[stage]]
@@ -89,7 +101,7 @@ fn stages_run_in_order_each_with_what_the_ones_before_made() {
     assert!(
         grpo["plan"]["memory_mib"]["to train"].is_u64() && grpo["plan"]["estimate"].is_string()
     );
-    assert!(grpo["plan"]["notes"].to_string().contains("in place of model of `sft`"));
+    assert!(grpo["plan"]["notes"].to_string().contains("nothing in place of model of `sft`"));
 
     let ran = run(dir, &["--until", "sample"]);
     assert_eq!(ran.code, 0, "{}", ran.err);

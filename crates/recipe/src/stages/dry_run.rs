@@ -132,7 +132,9 @@ impl Rehearsal<'_> {
             inputs.extend(path.map(|path| (*what, Input { path, stage: from })));
         }
         let job = self.job(stage, inputs, props.folder);
-        let lacks = |what: &What| !job.inputs.contains_key(what) && *what != What::Model;
+        // The base stands for a model, and the judge pays where there is no reward model yet.
+        let stands_in = |what: &What| matches!(what, What::Model | What::RewardModel);
+        let lacks = |what: &What| !job.inputs.contains_key(what) && !stands_in(what);
         let missing: Vec<What> = stage.inputs.iter().map(|(what, _)| *what).filter(lacks).collect();
         if !missing.is_empty() {
             return Ok(Box::new(unknown(stage, &job, &missing)));
@@ -146,7 +148,7 @@ impl Rehearsal<'_> {
         };
         if !stand_ins.is_empty() {
             plan.note(format!(
-                "an estimate, with a few generated tasks or the base model in place of {}",
+                "an estimate, with generated tasks, the base model or nothing in place of {}",
                 stand_ins.join(", ")
             ));
         }

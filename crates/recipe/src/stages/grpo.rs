@@ -46,6 +46,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     };
     let outcome = grpo::run(&request, files, job.stop, job.observer)?;
     ended(
+        job,
         outcome,
         &[
             (metric::GRPO_MEAN_REWARD, "reward"),

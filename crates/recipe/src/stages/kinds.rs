@@ -1,7 +1,7 @@
 //! Every kind of stage, one file each.
 
 use super::job::Kind;
-use super::{data, eval, grpo, rm, sample, score, sft, teach, validate};
+use super::{data, eval, grpo, pairs, ppo, rm, sample, score, sft, teach, validate};
 
 /// The kinds, in the order of the pipeline.
 pub static KINDS: &[&Kind] = &[
@@ -11,8 +11,10 @@ pub static KINDS: &[&Kind] = &[
     &sft::KIND,
     &sample::KIND,
     &score::KIND,
+    &pairs::KIND,
     &rm::KIND,
     &grpo::KIND,
+    &ppo::KIND,
     &eval::KIND,
 ];
 

@@ -36,7 +36,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
         held_out_pairs: job.input(What::HeldOutPairs),
         ..Files::default()
     };
-    let outcome = ended(rm::run(&request, &files, job.stop, job.observer)?, &[])?;
+    let outcome = ended(job, rm::run(&request, &files, job.stop, job.observer)?, &[])?;
     let Outcome::Done(Some(mut figures)) = outcome else { return Ok(outcome) };
     let facts = Facts::read(&job.dir().join(FINAL)).map_err(TrainError::from)?;
     let found = [("held-out accuracy", facts.accuracy), ("lead of the chosen reply", facts.margin)];

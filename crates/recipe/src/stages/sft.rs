@@ -23,5 +23,5 @@ pub(super) const KIND: Kind = Kind {
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let request = job.run_request(&student(job)?)?;
     let outcome = sft::run(&request, job.input(What::Traces), job.stop, job.observer)?;
-    ended(outcome, &[(metric::SFT_LOSS, "loss")])
+    ended(job, outcome, &[(metric::SFT_LOSS, "loss")])
 }

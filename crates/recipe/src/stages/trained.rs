@@ -9,7 +9,7 @@ use whetstone_record::stages::StageFigure;
 use whetstone_train::TrainError;
 use whetstone_train::watch::Ended;
 
-use super::job::{StageEnd, figure};
+use super::job::{Job, StageEnd, figure};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::number;
@@ -27,13 +27,21 @@ pub(super) struct NoOptions {}
 
 /// The end of a stage whose training ended, with the last values of some metrics.
 pub(super) fn ended(
+    job: &Job<'_>,
     outcome: Outcome<End>,
     shown: &[(Metric, &str)],
 ) -> Result<Outcome<StageEnd>, Failure> {
     let end = match outcome {
         Outcome::Planned(plan) => return Ok(Outcome::Planned(plan)),
-        Outcome::Done(end) if end.ended != Ended::Done => return Ok(Outcome::Done(None)),
         Outcome::Done(end) => end,
+    };
+    let steps = match end.ended {
+        Ended::Done => end.steps,
+        Ended::Because { step, reason } => {
+            job.observer.note(&format_args!("ended after step {step} of {}: {reason}", end.steps));
+            step
+        }
+        Ended::Stopped(_) => return Ok(Outcome::Done(None)),
     };
     let name = end.dir.file_name().unwrap_or_default().to_string_lossy();
     let view = RunDir::open_read_only(end.runs.as_ref(), &name).map_err(TrainError::from)?;
@@ -50,6 +58,6 @@ pub(super) fn ended(
         let value = (*value).filter(|value| value.is_finite())?;
         Some(figure(label, value))
     });
-    let steps = [figure("steps", number(end.steps))];
+    let steps = [figure("steps", number(steps))];
     Ok(Outcome::Done(Some(steps.into_iter().chain(measured).collect::<Vec<StageFigure>>())))
 }
