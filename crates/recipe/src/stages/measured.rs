@@ -64,5 +64,7 @@ fn figures(results: &Results) -> Vec<StageFigure> {
     };
     let by_k = results.pass_at_k.iter().map(|(k, found)| figure(format!("pass@{k}"), found));
     let greedy = results.greedy.iter().map(|found| figure("greedy pass@1".to_owned(), found));
-    by_k.chain(greedy).collect()
+    let programs =
+        results.figures.iter().map(|(which, found)| figure(which.label().to_owned(), found));
+    by_k.chain(greedy).chain(programs).collect()
 }
