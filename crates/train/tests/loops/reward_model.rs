@@ -32,7 +32,7 @@ fn unit(random: &mut SplitMix) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-fn preference(id: usize, chosen: String, rejected: String) -> Preference {
+pub(crate) fn preference(id: usize, chosen: String, rejected: String) -> Preference {
     Preference {
         id: id.to_string(),
         task_id: None,
@@ -90,13 +90,13 @@ fn tokens(school: &School, pairs: Vec<Preference>) -> (Vec<TokenPair>, Vec<Token
 }
 
 /// Pairs of a training, and of its measurements.
-struct Data {
+pub(crate) struct Data {
     train: Vec<TokenPair>,
     held_out: Vec<TokenPair>,
 }
 
 impl Data {
-    fn of(school: &School, pairs: Vec<Preference>) -> Self {
+    pub(crate) fn of(school: &School, pairs: Vec<Preference>) -> Self {
         let (train, held_out) = tokens(school, pairs);
         Self { train, held_out }
     }
@@ -115,7 +115,7 @@ impl Data {
         rm(&mut student, &mut session, &training)
     }
 
-    fn rm(&self, school: &School, name: &str) -> Result<Ended, TrainError> {
+    pub(crate) fn rm(&self, school: &School, name: &str) -> Result<Ended, TrainError> {
         self.rm_on(school, school.create(name, STAGE), None, nobody())
     }
 
