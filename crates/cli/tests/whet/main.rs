@@ -33,6 +33,8 @@ mod report_page;
 mod rewards;
 mod runs;
 mod score;
+mod stages;
+mod stages_kill;
 mod teach;
 mod teach_kill;
 mod thinking;
