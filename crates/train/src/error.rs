@@ -1,5 +1,7 @@
 //! Why a training stops before its end.
 
+// size: one enum for the whole boundary, with its hints.
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
