@@ -130,7 +130,7 @@ pub enum TrainError {
     },
     /// A reward model that cannot be used.
     #[error(transparent)]
-    RewardModel(#[from] RewardModelError),
+    RewardModel(Box<RewardModelError>),
     /// Replies that cannot be scored.
     #[error("cannot score held-out pairs")]
     Score(#[from] ScoreError),
@@ -299,6 +299,12 @@ pub enum CheckpointError {
     /// Its weights, or the means of its optimizer.
     #[error(transparent)]
     Weights(WeightsError),
+}
+
+impl From<RewardModelError> for TrainError {
+    fn from(err: RewardModelError) -> Self {
+        Self::RewardModel(Box::new(err))
+    }
 }
 
 impl TrainError {

@@ -38,7 +38,7 @@ pub(crate) fn preference(id: usize, chosen: String, rejected: String) -> Prefere
     Preference {
         id: id.to_string(),
         task_id: None,
-        prompt: vec![Message::user(&format!("{id}"))],
+        prompt: vec![Message::user(id.to_string())],
         chosen,
         rejected,
         margin: 0.0,
