@@ -1,6 +1,6 @@
 //! The verdict on a difference of two figures.
 
-use whetstone_eval::Difference;
+use whetstone_eval::{Difference, Figure};
 
 use crate::printer::Tone;
 
@@ -10,6 +10,15 @@ pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
         (true, true) => ("better", Tone::Good),
         (true, false) => ("worse", Tone::Bad),
         (false, _) => ("no clear difference", Tone::Doubtful),
+    }
+}
+
+/// The verdict on the difference of a figure of programs. More diversity is not better by itself.
+pub(crate) fn judged_figure(figure: Figure, difference: &Difference) -> (&'static str, Tone) {
+    match (figure, judged(difference).0) {
+        (Figure::Diversity | Figure::DiversityPassing, "better") => ("higher", Tone::Good),
+        (Figure::Diversity | Figure::DiversityPassing, "worse") => ("lower", Tone::Doubtful),
+        _ => judged(difference),
     }
 }
 
@@ -23,5 +32,8 @@ mod tests {
         assert_eq!(judged(&of(0.187, 0.139, 0.236)), ("better", Tone::Good));
         assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
         assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
+        let lower = of(-0.1, -0.2, -0.05);
+        assert_eq!(judged_figure(Figure::Diversity, &lower).0, "lower");
+        assert_eq!(judged_figure(Figure::Quality, &lower).0, "worse");
     }
 }

@@ -6,6 +6,7 @@
 //! | nothing but a seed | tasks composed of small steps, with traces | [`embedded`] |
 //! | tasks of all sources | two halves without duplicates | [`prepare`] |
 //! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |
+//! | judged replies, and pairs of others | preference pairs | [`pairs`] |
 //! | a teacher's traces | token ids, and which of them are trained on | [`rows`] |
 //!
 //! # Not here
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod embedded;
+pub mod pairs;
 pub mod part;
 pub mod prepare;
 pub mod prove;

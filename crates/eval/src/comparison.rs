@@ -8,9 +8,13 @@ use serde::Serialize;
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
+use crate::best_of;
+use crate::bootstrap::RESAMPLES;
 use crate::error::EvalError;
-use crate::estimate::{Difference, Estimate, compare, pass_at_k};
+use crate::estimate::{Difference, Estimate, compare, difference, pass_at_k};
+use crate::figure::{Figure, TaskFigures};
 use crate::results::{Results, TaskCount};
+use crate::sign_flip::FLIPS;
 
 /// Two evaluations beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +33,10 @@ pub struct Comparison {
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
+    /// Figures of the programs that both sides have.
+    pub figures: BTreeMap<Figure, Compared>,
+    /// The best of N by a reward model, for those N that both sides have.
+    pub best_of: BTreeMap<u32, Compared>,
     /// Tasks that the second solves and the first does not, those that changed most first.
     pub gained: Vec<Flipped>,
     /// Tasks that the first solves and the second does not.
@@ -84,6 +92,8 @@ impl Comparison {
             same_suite: before.suite == after.suite,
             pass_at_k,
             greedy,
+            figures: figures(before, after),
+            best_of: best_of(before, after),
             gained,
             lost,
         })
@@ -107,6 +117,41 @@ impl Flipped {
 
 fn tallies(side: &Results, tally: impl Fn(&TaskCount) -> Tally) -> Vec<Tally> {
     side.by_task.iter().map(tally).collect()
+}
+
+/// Each figure over the tasks that have it on both sides.
+fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
+    let later: HashMap<&TaskId, &TaskFigures> =
+        after.by_task.iter().map(|count| (&count.id, &count.figures)).collect();
+    let paired = |count: &TaskCount| Some(*later.get(&count.id)?);
+    let pairs: Vec<(&TaskFigures, &TaskFigures)> =
+        before.by_task.iter().filter_map(|count| Some((&count.figures, paired(count)?))).collect();
+    let of = |figure: Figure| {
+        let difference = figure.difference(&pairs)?;
+        let before = figure.estimate(pairs.iter().map(|(before, _)| *before))?;
+        let after = figure.estimate(pairs.iter().map(|(_, after)| *after))?;
+        Some((figure, Compared { before, after, difference }))
+    };
+    Figure::ALL.into_iter().filter_map(of).collect()
+}
+
+/// The best of N over the tasks that have it on both sides.
+fn best_of(before: &Results, after: &Results) -> BTreeMap<u32, Compared> {
+    let later: HashMap<&TaskId, &TaskCount> =
+        after.by_task.iter().map(|count| (&count.id, count)).collect();
+    let of = |&count: &u32| {
+        let change = |task: &TaskCount| {
+            Some(best_of::value(later.get(&task.id)?, count)? - best_of::value(task, count)?)
+        };
+        let changes: Vec<f64> = before.by_task.iter().filter_map(change).collect();
+        let left_out = before.by_task.len() - changes.len();
+        let (first, second) =
+            (best_of::estimate(&before.by_task, count)?, best_of::estimate(&after.by_task, count)?);
+        let difference = (!changes.is_empty()).then(|| difference(&changes, RESAMPLES, FLIPS))?;
+        let difference = Difference { left_out, ..difference };
+        Some((count, Compared { before: first, after: second, difference }))
+    };
+    before.best_of.keys().filter_map(of).collect()
 }
 
 /// The tasks that were gained, and those that were lost.
@@ -135,13 +180,23 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 mod tests {
     use super::*;
 
+    /// Only its N matters here.
+    const BEST: crate::best_of::BestOf = {
+        let value = Estimate { value: 0.0, low: 0.0, high: 0.0, tasks: 1, left_out: 0 };
+        let gain = Difference { value: 0.0, low: 0.0, high: 0.0, tasks: 1, left_out: 0, p: 1.0 };
+        crate::best_of::BestOf { value, gain }
+    };
+
     /// Results of tasks with these numbers of passes out of four samples.
     fn results(passed: &[u64], k: &[u32]) -> Results {
         let by_task: Vec<TaskCount> = (0..)
             .zip(passed)
             .map(|(at, &passed): (u32, _)| {
                 let id = TaskId::try_from(format!("t/{at}")).unwrap();
-                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2) }
+                let rate = f64::from(u32::try_from(passed).unwrap()) / 4.0;
+                let figures = [(Figure::SyntaxRate, rate)].into();
+                let best_of = [(2, rate)].into();
+                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2), figures, best_of }
             })
             .collect();
         let tallies: Vec<Tally> = by_task.iter().map(TaskCount::tally).collect();
@@ -150,6 +205,7 @@ mod tests {
         Results {
             pass_at_k: k.iter().map(figure).collect(),
             greedy: pass_at_k(&greedy, 1).ok(),
+            best_of: [(2, BEST)].into(),
             by_task,
             ..Results::default()
         }
@@ -173,6 +229,22 @@ mod tests {
         assert!((difference.value - 1.0 / 20.0).abs() < 1e-12, "{difference:?}");
         let greedy = found.greedy.unwrap();
         assert!(greedy.difference.value.abs() < 1e-12 && greedy.difference.tasks == 5);
+        let syntax = found.figures[&Figure::SyntaxRate];
+        assert_eq!(syntax.difference, difference, "the same values, the same figures");
+        assert_eq!(found.figures.len(), 1, "those that both have");
+        assert_eq!(found.best_of[&2].difference, difference);
+    }
+
+    #[test]
+    fn results_from_before_there_were_figures_are_compared_without_them() {
+        let after = results(&[4, 3, 2], &[1]);
+        let mut before = after.clone();
+        before.by_task.iter_mut().for_each(|task| task.figures.clear());
+        let text = serde_json::to_string(&before).unwrap().replace(r#""figures":{},"#, "");
+        assert!(!text.contains("figures"), "{text}");
+        let before: Results = serde_json::from_str(&text).unwrap();
+        let found = Comparison::new(&before, &after, &[]).unwrap();
+        assert!(found.figures.is_empty() && found.pass_at_k.len() == 1);
     }
 
     #[test]

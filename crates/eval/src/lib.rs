@@ -8,7 +8,8 @@
 //! [`evaluate`] samples a model several times on every task, keeps every sample and writes
 //! [`Results`]; [`measure`] only counts passes. [`pass_at_k`] is the mean over tasks, with a 95 %
 //! interval over the choice of tasks; [`compare`] does the same for the difference between two
-//! models on the same tasks, and [`Comparison`] for two results. The promises, each with its test:
+//! models on the same tasks, and [`Comparison`] for two results. Beside pass@k, every [`Figure`] of the
+//! programs (syntax, tests, quality, diversity) is estimated and compared in the same way. The promises, each with its test:
 //!
 //! | promise | held by |
 //! |---|---|
@@ -28,11 +29,14 @@
 
 #![forbid(unsafe_code)]
 
+mod best_of;
 mod bootstrap;
 mod comparison;
+mod diversity;
 mod error;
 mod estimate;
 mod evaluate;
+mod figure;
 mod measure;
 mod random;
 mod results;
@@ -42,11 +46,14 @@ mod simulation;
 mod store;
 mod wilson;
 
+pub use best_of::{BestOf, ScoredTasks};
 pub use bootstrap::RESAMPLES;
 pub use comparison::{Compared, Comparison, Flipped};
 pub use error::EvalError;
 pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
+pub use figure::{Figure, TaskFigures};
 pub use measure::{Measured, Measuring, Sampled, measure};
 pub use results::{About, Part, RESULTS, Results, TaskCount, suite};
+pub use store::is_greedy;
 pub use whetstone_record::batch::Earlier;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_config::Problem;
 use whetstone_core::jsonl::LineError;
+use whetstone_data::pairs::PairError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_env::environment::BuildError;
@@ -30,6 +31,8 @@ use crate::text::{counted, many};
 /// How to create a file of tasks.
 const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
                           own are one JSON object a line";
+/// Bad lines that are listed.
+const MAX_DETAILS: usize = 20;
 /// How to create a file of traces.
 const MAKE_TRACES: &str =
     "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
@@ -86,6 +89,9 @@ pub enum Failure {
     /// Tasks could not be validated.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// Pairs could not be made.
+    #[error(transparent)]
+    MakePairs(#[from] PairError),
     /// Traces could not be collected.
     #[error(transparent)]
     Teach(#[from] TeachError),
@@ -169,6 +175,14 @@ pub enum Failure {
     /// A file of traces has a line that is not a trace.
     #[error(transparent)]
     Traces(LineError),
+    /// Stages of a file cannot run, or not go on.
+    #[error("{problem}")]
+    Stages {
+        /// Why not.
+        problem: String,
+        /// A suggestion for the user.
+        hint: String,
+    },
     /// A file of preference pairs has a line that is not one.
     #[error(transparent)]
     Pairs(LineError),
@@ -251,6 +265,7 @@ impl Failure {
             Self::Score(err) => score_details(err),
             Self::Prepare(err) => first_bad(err).into_iter().collect(),
             Self::Teach(err) => teach_details(err),
+            Self::MakePairs(err) => pair_details(err),
             _ => Vec::new(),
         }
     }
@@ -283,11 +298,13 @@ impl Failure {
                 return Some(what.into());
             }
             Self::RunExists { hint, .. }
+            | Self::Stages { hint, .. }
             | Self::Server { hint, .. }
             | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
+            Self::MakePairs(err) => err.hint(),
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
@@ -345,6 +362,7 @@ impl Failure {
             Self::Score(err) => err.is_usage(),
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
+            Self::MakePairs(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
             Self::View(err) => matches!(err, ViewError::Tasks(_)),
@@ -371,6 +389,14 @@ fn score_details(err: &ScoreError) -> Vec<String> {
         ScoreError::NoTasks { path, first: Some(bad) } => vec![bad_line(path, bad)],
         _ => Vec::new(),
     }
+}
+
+/// Rows and lines that are no pairs.
+fn pair_details(err: &PairError) -> Vec<String> {
+    let PairError::BadLines { count, first } = err else { return Vec::new() };
+    let shown = first.iter().take(MAX_DETAILS);
+    let lines = shown.map(|bad| format!("{}:{}: {}", bad.file.display(), bad.line, bad.reason));
+    lines.chain(more(*count, first.len().min(MAX_DETAILS))).collect()
 }
 
 /// The first bad row of sources in which nothing is good.

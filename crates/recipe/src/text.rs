@@ -1,6 +1,6 @@
 //! Counts, times, figures and foreign text as people read them.
 
-use whetstone_eval::{Difference, Estimate};
+use whetstone_eval::{Difference, Estimate, Figure};
 
 /// `1 problem`, `2 problems`.
 pub fn counted(count: usize, noun: &str) -> String {
@@ -23,6 +23,30 @@ pub fn points(difference: &Difference) -> String {
     let [value, low, high] =
         [difference.value, difference.low, difference.high].map(|part| 100.0 * part);
     format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
+}
+
+/// A figure of programs: `95.0 % [92.1, 97.0]`, `7.51 [7.20, 7.83]`, `0.412 [0.380, 0.441]`.
+pub fn figure(figure: Figure, found: &Estimate) -> String {
+    let Estimate { value, low, high, .. } = found;
+    match figure {
+        Figure::SyntaxRate | Figure::TestsPassed => estimate(found),
+        Figure::Quality => format!("{value:.2} [{low:.2}, {high:.2}]"),
+        Figure::Diversity | Figure::DiversityPassing => {
+            format!("{value:.3} [{low:.3}, {high:.3}]")
+        }
+    }
+}
+
+/// The change of a figure of programs: `+3.1 points [+1.0, +5.2]`, `+0.51 [+0.20, +0.83]`.
+pub fn figure_change(figure: Figure, found: &Difference) -> String {
+    let Difference { value, low, high, .. } = found;
+    match figure {
+        Figure::SyntaxRate | Figure::TestsPassed => points(found),
+        Figure::Quality => format!("{value:+.2} [{low:+.2}, {high:+.2}]"),
+        Figure::Diversity | Figure::DiversityPassing => {
+            format!("{value:+.3} [{low:+.3}, {high:+.3}]")
+        }
+    }
 }
 
 /// A percentage; 0 of 0 is 0.

@@ -1,10 +1,12 @@
 //! `whet data`: tasks in, tasks that can be trusted out.
 
+mod pairs;
 mod prepare;
 mod validate;
 
 use clap::Subcommand;
 
+use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
 use self::validate::ValidateArgs;
 use crate::exit::Exit;
@@ -24,6 +26,11 @@ pub enum DataCommand {
     /// the first argument, the empty program, a hard-coded first test, wrong answers that the
     /// program calls right). Tasks that are not proven are set apart with the reason.
     Validate(ValidateArgs),
+    /// Make preference pairs for a reward model out of judged replies
+    ///
+    /// Of two replies to one task, the one that solved it is preferred, or the one with the higher reward. Reads
+    /// scored rollouts, traces, and files of pairs from the hub, and says what was left out and why.
+    Pairs(PairsArgs),
 }
 
 /// Runs one of them.
@@ -31,5 +38,6 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
     match command {
         DataCommand::Prepare(args) => prepare::run(args, printer),
         DataCommand::Validate(args) => validate::run(args, printer),
+        DataCommand::Pairs(args) => pairs::run(args, printer),
     }
 }

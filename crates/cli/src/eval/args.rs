@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use whetstone_config::Sources;
 use whetstone_core::config::{Config, DeviceChoice};
-use whetstone_recipe::evaluation::EvalRequest;
+use whetstone_recipe::evaluation::{BestOfRequest, EvalRequest};
 
 use crate::cli::ConfigArgs;
 
@@ -27,7 +27,7 @@ pub struct EvalArgs {
 pub enum EvalCommand {
     /// Test whether one evaluation is better than another, paired by task
     ///
-    /// Both must have the same tasks. The difference of each pass@k comes with its 95 % interval, a
+    /// Both must have the same tasks. The difference of each pass@k and of each figure of programs comes with its 95 % interval, a
     /// bootstrap over paired tasks, and with the p-value of a sign-flip test; the result is
     /// *better* or *worse* only if both agree. The tasks that flipped are listed below.
     #[command(after_long_help = COMPARE_HELP)]
@@ -76,6 +76,17 @@ pub struct MeasureArgs {
     /// Values of k for pass@k [default: the setting `eval.k`]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Vec<u32>,
+
+    /// Reward model that chooses among the samples of a task, for `--best-of`
+    ///
+    /// A directory that `whet train rm` wrote: `runs/NAME/outputs/final_model`. Its base model is found by the name
+    /// that it has there.
+    #[arg(long, value_name = "DIR", requires = "best_of")]
+    pub reward_model: Option<PathBuf>,
+
+    /// Measure how often the best of N samples by the reward model passes
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "reward_model", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub best_of: Vec<u32>,
 
     /// Sampling temperature [default: the setting `eval.temperature`]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
@@ -159,6 +170,10 @@ impl MeasureArgs {
             server: self.server.clone(),
             samples: self.samples.clone(),
             out: self.out.clone(),
+            best_of: self
+                .reward_model
+                .clone()
+                .map(|reward_model| BestOfRequest { reward_model, counts: self.best_of.clone() }),
             max_tokens: self.max_tokens.map(|most| most as usize),
             max_tasks: self.max_tasks.map(|most| most as usize),
             skip_greedy: self.skip_greedy,
@@ -197,6 +212,19 @@ samples; below 100 tasks it is a Wilson interval with the effective n. Greedy is
 decoding, and is reported separately. A sample that could not be judged counts as not passed and is listed
 in `errors`; a task without a judged sample is left out.
 
+Beside pass@k, each as a mean over tasks with its 95 % interval, over all samples but the greedy one:
+  syntax rate         replies with a program that compiles
+  tests passed        hidden tests that a reply passed, whether or not it passed all
+  quality of 10       programs that compile: 40 % low complexity, 30 % readability, 30 % documentation, unless
+                      `reward.quality.*` says otherwise
+  diversity           mean distance between two programs of a task, from 0 (the same) to 1 (nothing in common);
+                      names, comments and layout do not count; of at most 64 programs of a task
+  diversity, passing  the same among the programs that pass
+
+--best-of N by --reward-model is the chance that the sample with the highest score of N passes, as the mean over all
+choices of N of a task's samples, with its gain over pass@1. A score that knows nothing gives pass@1, and one that
+knows everything pass@N.
+
 OUT/evaluation_results.json has every figure, by source, by difficulty and by task; OUT/rollouts.jsonl has
 every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.
 To resume a killed evaluation, run the same command again.
@@ -208,6 +236,7 @@ Examples:
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
   whet eval --server http://gpu7:8000/v1/chat/completions --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
+  whet eval --num-samples 16 --reward-model runs/rm-1/outputs/final_model --best-of 4,16 --out eval/best
   whet eval compare eval/base eval/grpo-1
 
 Exit codes: 0 every sample was judged, 1 some sample was not, 2 wrong usage, config or input, 3 the
@@ -217,6 +246,10 @@ const COMPARE_HELP: &str = "\
 Examples:
   whet eval compare eval/base eval/grpo-1
   whet eval compare eval/base eval/grpo-1 --k 1 --json
+
+The figures of programs (syntax rate, tests passed, quality, diversity; `whet eval --help` defines them) are
+compared in the same way, over the tasks that have them on both sides. Results from before these figures are
+compared without them. More diversity is called higher, not better.
 
 A task flips if more than half of its samples pass on one side and at most half on the other.
 Exit codes: 0 compared, whatever the result; 2 wrong usage, or evaluations of different tasks.";

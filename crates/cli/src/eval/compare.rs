@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use whetstone_eval::{Compared, Comparison, Flipped, Results};
-use whetstone_recipe::text::{estimate, plain, points};
+use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 
 use super::args::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::figures::judged;
+use crate::figures::{judged, judged_figure};
 use crate::printer::{Printer, Tone};
 
 /// Flipped tasks that are shown of each kind; `--json` has all.
@@ -47,6 +47,10 @@ fn text(comparison: &Comparison, printer: Printer) -> String {
     if let Some(greedy) = &comparison.greedy {
         row(&mut text, "greedy", greedy, printer);
     }
+    for (count, compared) in &comparison.best_of {
+        row(&mut text, &format!("best/{count}"), compared, printer);
+    }
+    programs(&mut text, comparison, printer);
     let left_out = comparison
         .pass_at_k
         .values()
@@ -68,6 +72,29 @@ fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {
         (estimate(&compared.before), estimate(&compared.after), points(&compared.difference));
     let p = compared.difference.p;
     let _ = writeln!(text, "  {name:<8} {before:<24} {after:<24} {change:<30} {p:.4}  {word}");
+}
+
+/// Figures of the programs; results from before there were any have none.
+fn programs(text: &mut String, comparison: &Comparison, printer: Printer) {
+    if comparison.figures.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n  syntax rate, tests, quality and diversity: not in both; measure again with `whet eval --fresh`"
+        );
+        return;
+    }
+    let _ = writeln!(text, "\n  {:<18} {:<22} {:<22} {:<28} p", "programs", "A", "B", "B - A");
+    for (&name, compared) in &comparison.figures {
+        let (word, tone) = judged_figure(name, &compared.difference);
+        let word = printer.toned(word, tone);
+        let (before, after) = (figure(name, &compared.before), figure(name, &compared.after));
+        let (change, p) = (figure_change(name, &compared.difference), compared.difference.p);
+        let _ = writeln!(
+            text,
+            "  {:<18} {before:<22} {after:<22} {change:<28} {p:.4}  {word}",
+            name.label()
+        );
+    }
 }
 
 fn flipped(text: &mut String, name: &str, tasks: &[Flipped]) {

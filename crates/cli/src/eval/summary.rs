@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
-use whetstone_recipe::text::{counted, estimate, many, percent, plain};
+use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, points};
 
 use crate::printer::{Printer, Tone};
 
@@ -21,6 +21,8 @@ const PARTS: usize = 20;
 pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     let mut text = String::new();
     figures(&mut text, results);
+    programs(&mut text, results);
+    best_of(&mut text, results);
     for (name, parts) in [("source", &results.by_source), ("difficulty", &results.by_difficulty)] {
         by(&mut text, name, parts);
     }
@@ -47,6 +49,37 @@ fn figures(text: &mut String, results: &Results) {
     let left_out = results.pass_at_k.values().map(|estimate| estimate.left_out).max().unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "tasks left out, with too few judged samples: {left_out}");
+    }
+}
+
+/// Figures of the programs, if there are any.
+fn programs(text: &mut String, results: &Results) {
+    if results.figures.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n  {:<20} {:<24} {:>6}", "programs", "mean over tasks", "tasks");
+    for (name, found) in &results.figures {
+        let _ = writeln!(
+            text,
+            "  {:<20} {:<24} {:>6}",
+            name.label(),
+            figure(*name, found),
+            found.tasks
+        );
+    }
+}
+
+/// The best of N by a reward model, if that was asked for.
+fn best_of(text: &mut String, results: &Results) {
+    let Some(reward_model) = &results.reward_model else { return };
+    let _ = writeln!(text, "\n  by the reward model {}", plain(reward_model, 100));
+    for (count, found) in &results.best_of {
+        let (value, gain) = (estimate(&found.value), points(&found.gain));
+        let _ =
+            writeln!(text, "  {:<20} {value:<24} {gain} over pass@1", format!("best of {count}"));
+    }
+    if results.best_of.is_empty() {
+        let _ = writeln!(text, "  no task has so many judged samples");
     }
 }
 
@@ -129,6 +162,8 @@ fn errors(text: &mut String, results: &Results, printer: Printer) {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_eval::Figure;
+
     use super::*;
 
     fn figure(value: f64, tasks: usize) -> Estimate {
@@ -187,6 +222,23 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
     #[test]
     fn the_summary_says_everything_in_order_and_nothing_speaks_to_the_terminal() {
         assert_eq!(text(&results(), Path::new("eval/a"), Printer::new(true)), WHOLE);
+    }
+
+    #[test]
+    fn figures_of_programs_have_their_own_units() {
+        let mut results = results();
+        let quality = Estimate { value: 7.514, low: 7.2, high: 7.829, tasks: 160, left_out: 4 };
+        results.figures = BTreeMap::from([
+            (Figure::SyntaxRate, figure(0.95, 164)),
+            (Figure::Quality, quality),
+            (Figure::Diversity, figure(0.4123, 99)),
+        ]);
+        let text = text(&results, Path::new("."), Printer::new(true));
+        let table = "\n  programs             mean over tasks           tasks\n  \
+                     syntax rate          95.0 % [91.0, 99.0]          164\n  \
+                     quality of 10        7.51 [7.20, 7.83]            160\n  \
+                     diversity            0.412 [0.372, 0.452]          99\n";
+        assert!(text.contains(table), "{text}");
     }
 
     #[test]

@@ -82,16 +82,30 @@ fn given_samples_are_judged_anew_and_counted() {
     assert_eq!(found["verdicts"], json!({"no_code": 1, "pass": 3, "wrong": 4}));
     assert_eq!((&found["greedy"], &found["num_samples"]), (&Value::Null, &json!(2)));
     assert_eq!(found["by_source"]["b"]["pass_at_k"]["1"]["value"], 0.25);
+    let mut task = found["by_task"][1].clone();
+    let figures = task["figures"].take();
     assert_eq!(
-        found["by_task"][1],
-        json!({"id": "t/1", "samples": 2, "passed": 1, "greedy": null})
+        task,
+        json!({"id": "t/1", "samples": 2, "passed": 1, "greedy": null, "figures": null})
     );
+    assert_eq!(
+        (&figures["syntax_rate"], &figures["diversity_passing"]),
+        (&json!(1.0), &Value::Null)
+    );
+    assert!(figures["quality"].as_f64() > Some(0.0) && figures["diversity"].as_f64() > Some(0.0));
+    // One of eight replies has no program.
+    assert_eq!(found["figures"]["syntax_rate"]["value"], 0.875);
+    assert_eq!(found["figures"]["tests_passed"]["value"], 0.375);
+    assert_eq!(found["figures"]["diversity_passing"]["value"], 0.0, "two passes with one program");
+    assert_eq!(found["figures"]["diversity"]["left_out"], 1, "one task has one program");
+    assert!(ran.out.contains("\n  syntax rate          87.5 % ["), "{}", ran.out);
     // What was measured can be scored, and measured again.
     let args = ["score", "out/rollouts.jsonl", "--prompts", "tasks.jsonl", "--out", "again.jsonl"];
     assert_eq!(whet_in(dir.path(), &args).code, 0);
     let again = ["--samples", "again.jsonl", "--k", "1,2", "--out", "again", "--json"];
     let again: Value = serde_json::from_str(&eval(dir.path(), &again).out).unwrap();
     assert_eq!((&again["pass_at_k"], &again["by_task"]), (&found["pass_at_k"], &found["by_task"]));
+    assert_eq!(again["figures"], found["figures"]);
 }
 
 #[test]
@@ -158,6 +172,21 @@ fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
     assert!(better.out.contains("+50.0 points [+"), "{}", better.out);
     assert!(better.out.contains("better\n") && better.out.contains("\n  gained: 15\n"));
     assert!(better.out.contains("    0/1 -> 1/1       t/10\n"), "{}", better.out);
+    let tests: &str = better.out.lines().find(|line| line.contains("tests passed")).unwrap();
+    assert!(tests.contains("+50.0 points [+") && tests.ends_with("better"), "{tests}");
+    let json = whet_in(dir.path(), &["eval", "compare", "low", "high", "--json"]);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["figures"]["tests_passed"]["difference"]["value"], 0.5);
+    // Results from before there were figures.
+    let mut old = results(dir.path(), "low");
+    old.as_object_mut().unwrap().remove("figures");
+    for task in old["by_task"].as_array_mut().unwrap() {
+        task.as_object_mut().unwrap().remove("figures");
+    }
+    fs::write(dir.path().join("old.json"), old.to_string()).unwrap();
+    let old = compare("old.json", "high");
+    assert!(old.code == 0 && old.out.contains("+50.0 points [+"), "{}{}", old.out, old.err);
+    assert!(old.out.contains("quality and diversity: not in both"), "{}", old.out);
     let same = compare("low", "same");
     assert!(same.out.contains("1.0000  no clear difference\n"), "{}", same.out);
     assert!(compare("high", "low").out.contains("worse\n"));

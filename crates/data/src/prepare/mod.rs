@@ -36,6 +36,7 @@ use self::gather::{Benchmarks, Gathered, PreparedTask};
 use self::report::NAMED;
 pub use self::report::{BadRow, By, Contaminated, Counts, Duplicate, Half, PrepareSummary};
 pub use self::split::Split;
+pub(crate) use self::split::halves;
 pub use self::write::{REPORT, TRAIN, VAL};
 use crate::part::Partition;
 use crate::source::{DataSet, InputFile, TaskSource};

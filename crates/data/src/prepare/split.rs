@@ -49,7 +49,7 @@ pub(super) fn place(seed: Seed, stage: &str, id: &TaskId) -> u64 {
 }
 
 /// The halves of `count` tasks in their seeded order. Two tasks or more give something to both.
-pub(super) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Partition> {
+pub(crate) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Partition> {
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

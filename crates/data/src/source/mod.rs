@@ -22,7 +22,7 @@ mod mbpp;
 mod plain;
 mod read;
 mod row;
-mod table;
+pub(crate) mod table;
 
 pub use apps::Difficulty;
 pub use error::SourceError;

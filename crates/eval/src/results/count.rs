@@ -1,6 +1,6 @@
 //! From judged samples to figures.
 //!
-//! Samples are read one line at a time, and of each only its verdict is kept.
+//! Samples are read one line at a time, and of each only its verdict, its figures and its place are kept.
 //!
 //! A sample that could not be judged counts as one that did not pass, so that no program gains by it.
 //! Only where not a single sample of a task could be judged, the task or the machine is at fault, and
@@ -11,15 +11,20 @@ use std::path::Path;
 
 use whetstone_core::Task;
 use whetstone_core::completion::Finish;
-use whetstone_core::jsonl::Records;
+use whetstone_core::jsonl::{LineError, LineProblem, MAX_LINE_BYTES, Records};
 use whetstone_core::outcome::Evidence;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
+use whetstone_core::verdict::Verdict;
+use whetstone_core::wire::Wire;
+use whetstone_record::batch::{Input, Line};
 use whetstone_rollout::measure::Tally;
 
 use super::{About, Part, Results, TaskCount, VERSION, suite};
+use crate::diversity::{self, ComparedSamples};
 use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
+use crate::figure::{Figure, FigureSums, TaskFigures};
 use crate::store::GREEDY;
 
 /// The label of tasks without a source or a difficulty.
@@ -52,33 +57,45 @@ impl Results {
         };
         let places: HashMap<&TaskId, usize> =
             tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
-        let mut unjudged = vec![Unjudged::default(); tasks.len()];
-        for read in Records::<RolloutLine, _>::open(samples)? {
-            let rollout = read?.record;
+        let mut read = vec![TaskSamples::default(); tasks.len()];
+        let files = [samples.to_owned()];
+        let mut lines = Input { noun: diversity::NOUN, files: &files }.lines();
+        while let Some(line) = lines.next()? {
+            let Some(rollout) = parse(&line)? else { continue };
             if let Some(&at) = places.get(&rollout.prompt_id) {
-                results.add(at, rollout, &mut unjudged[at]);
+                results.add(at, rollout, &line, &mut read[at]);
             }
         }
-        results.by_task.iter_mut().zip(&unjudged).for_each(|(task, others)| task.include(others));
+        results.by_task.iter_mut().zip(&read).for_each(|(task, read)| task.include(read));
+        let compared: Vec<ComparedSamples> = read.into_iter().map(|read| read.compared).collect();
+        let diversities = diversity::figures(samples, tasks, &compared)?;
+        for (task, mut more) in results.by_task.iter_mut().zip(diversities) {
+            task.figures.append(&mut more);
+        }
         results.estimate(about, tasks)?;
         Ok(results)
     }
 
     /// Counts a sample of the task in this place.
-    fn add(&mut self, at: usize, mut rollout: RolloutLine, unjudged: &mut Unjudged) {
+    fn add(
+        &mut self,
+        at: usize,
+        mut rollout: RolloutLine,
+        line: &Line<'_>,
+        read: &mut TaskSamples,
+    ) {
         let is_greedy = rollout.meta.take(GREEDY).ok().flatten().unwrap_or(false);
         let mut failed = |reason: &str| {
-            unjudged.samples += u64::from(!is_greedy);
-            unjudged.greedy |= is_greedy;
+            read.unjudged += u64::from(!is_greedy);
+            read.greedy_unjudged |= is_greedy;
             self.failed(reason);
         };
-        let evidence = match &rollout.score {
+        let outcome = match &rollout.score {
             Some(Score::Failed(reason)) => return failed(&reason.0),
-            Some(Score::Scored { outcome, .. }) if outcome.evidence != Evidence::NotRun => {
-                &outcome.evidence
-            }
+            Some(Score::Scored { outcome, .. }) if outcome.evidence != Evidence::NotRun => outcome,
             Some(Score::Scored { .. }) | None => return failed("it was not judged"),
         };
+        let evidence = &outcome.evidence;
         let passed = evidence.solved() == Some(true);
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
         let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
@@ -89,6 +106,10 @@ impl Results {
         }
         task.samples += 1;
         task.passed += u64::from(passed);
+        read.figures.add(outcome);
+        if evidence.judgement().is_some_and(|found| *found.verdict() != Verdict::NoCode) {
+            read.compared.note(line, passed);
+        }
         // A line from elsewhere may say anything there.
         let finish: Option<Finish> = rollout.meta.take("finish").ok().flatten();
         self.cut_off += u64::from(finish == Some(Finish::Length));
@@ -110,6 +131,10 @@ impl Results {
         self.pass_at_k = about.k.iter().map(of).collect::<Result<_, EvalError>>()?;
         self.num_samples = tallies.iter().map(|tally| tally.samples).max().unwrap_or_default();
         self.greedy = greedy(&counts);
+        let figure = |figure: Figure| {
+            Some((figure, figure.estimate(counts.iter().map(|count| &count.figures))?))
+        };
+        self.figures = Figure::ALL.into_iter().filter_map(figure).collect();
         let by = |name: &dyn Fn(&Task) -> Option<&String>| {
             let mut parts: BTreeMap<String, Vec<&TaskCount>> = BTreeMap::new();
             for (task, count) in tasks.iter().zip(&counts) {
@@ -134,25 +159,43 @@ impl Part {
     }
 }
 
-/// Samples of a task that could not be judged.
+/// What is known of a task's samples beside its counts.
 #[derive(Debug, Clone, Default)]
-struct Unjudged {
-    samples: u64,
-    /// The greedy one is among them.
-    greedy: bool,
+struct TaskSamples {
+    /// Samples that could not be judged, without the greedy one.
+    unjudged: u64,
+    /// The greedy one could not be judged.
+    greedy_unjudged: bool,
+    figures: FigureSums,
+    compared: ComparedSamples,
+}
+
+/// The sample of a line; `None` of a blank one.
+fn parse(line: &Line<'_>) -> Result<Option<RolloutLine>, EvalError> {
+    let refused = |problem| {
+        EvalError::Lines(LineError { file: line.file.to_owned(), line: line.number, problem })
+    };
+    if line.is_too_long() {
+        let (noun, limit_bytes) = (RolloutLine::NOUN, MAX_LINE_BYTES);
+        return Err(refused(LineProblem::TooLong { noun, limit_bytes }));
+    }
+    let read = Records::<RolloutLine, _>::new("", line.content()).next();
+    read.transpose().map(|read| read.map(|read| read.record)).map_err(|err| refused(err.problem))
 }
 
 impl TaskCount {
     /// Counts what could not be judged as not passed, if anything of the task could be.
-    fn include(&mut self, unjudged: &Unjudged) {
+    fn include(&mut self, read: &TaskSamples) {
+        self.figures = read.figures.means();
         if self.samples > 0 || self.greedy.is_some() {
-            self.samples += unjudged.samples;
-            self.greedy = self.greedy.or(unjudged.greedy.then_some(false));
+            self.samples += read.unjudged;
+            self.greedy = self.greedy.or(read.greedy_unjudged.then_some(false));
         }
     }
 
-    fn none(id: &TaskId) -> Self {
-        Self { id: id.clone(), samples: 0, passed: 0, greedy: None }
+    pub(crate) fn none(id: &TaskId) -> Self {
+        let (figures, best_of) = (TaskFigures::new(), BTreeMap::new());
+        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures, best_of }
     }
 }
 
@@ -166,21 +209,23 @@ fn greedy(counts: &[&TaskCount]) -> Option<Estimate> {
 mod tests {
     use super::*;
 
-    fn counted(samples: u64, greedy: Option<bool>, unjudged: &Unjudged) -> (u64, Option<bool>) {
+    fn counted(samples: u64, greedy: Option<bool>, unjudged: &TaskSamples) -> (u64, Option<bool>) {
         let id = TaskId::try_from("a".to_owned()).unwrap();
-        let mut task = TaskCount { id, samples, passed: 0, greedy };
+        let mut task = TaskCount { samples, greedy, ..TaskCount::none(&id) };
         task.include(unjudged);
         (task.samples, task.greedy)
     }
 
     #[test]
     fn what_could_not_be_judged_did_not_pass_unless_nothing_could_be() {
-        let unjudged = Unjudged { samples: 3, greedy: true };
+        let of = |greedy_unjudged| TaskSamples {
+            unjudged: 3,
+            greedy_unjudged,
+            ..TaskSamples::default()
+        };
+        let unjudged = of(true);
         assert_eq!(counted(2, None, &unjudged), (5, Some(false)));
-        assert_eq!(
-            counted(2, Some(true), &Unjudged { samples: 3, greedy: false }),
-            (5, Some(true))
-        );
+        assert_eq!(counted(2, Some(true), &of(false)), (5, Some(true)));
         assert_eq!(counted(0, None, &unjudged), (0, None));
     }
 }

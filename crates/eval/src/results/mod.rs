@@ -6,8 +6,11 @@
 //!  "greedy":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
 //!  "verdicts":{"pass":742,"wrong":898},"greedy_verdicts":{…},"errors":0,"errors_by_reason":{},
 //!  "cut_off":3,"rejected":0,"suite":"9f2c…","settings":{"eval.temperature":"1"},
-//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true}]}
+//!  "figures":{"syntax_rate":{"value":0.95,…},"tests_passed":{…},"quality":{…},"diversity":{…},"diversity_passing":{…}},
+//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"figures":{"syntax_rate":1.0,…}}]}
 //! ```
+//!
+//! Files that were written before there were `figures` are read, and compared without them.
 //!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
@@ -26,8 +29,10 @@ use whetstone_record::error::FileError;
 use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
+use crate::best_of::BestOf;
 use crate::error::EvalError;
 use crate::estimate::Estimate;
+use crate::figure::{Figure, TaskFigures};
 
 /// The figures, in the directory of an evaluation.
 pub const RESULTS: &str = "evaluation_results.json";
@@ -66,9 +71,17 @@ pub struct Results {
     pub pass_at_k: BTreeMap<u32, Estimate>,
     /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
-    /// The same figures by data set.
+    /// Figures of the programs, over all samples but the greedy ones.
+    pub figures: BTreeMap<Figure, Estimate>,
+    /// The best of N samples by a reward model, by N.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub best_of: BTreeMap<u32, BestOf>,
+    /// The directory of that reward model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reward_model: Option<String>,
+    /// pass@k by data set.
     pub by_source: BTreeMap<String, Part>,
-    /// The same figures by the difficulty that the data sets give.
+    /// pass@k by the difficulty that the data sets give.
     pub by_difficulty: BTreeMap<String, Part>,
     /// Number of samples per verdict.
     pub verdicts: BTreeMap<String, u64>,
@@ -103,7 +116,7 @@ pub struct Part {
 }
 
 /// The counts of one task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskCount {
     /// The task.
     pub id: TaskId,
@@ -113,6 +126,12 @@ pub struct TaskCount {
     pub passed: u64,
     /// Whether the greedy sample passed, if it was judged.
     pub greedy: Option<bool>,
+    /// Figures of its programs; those that it has.
+    #[serde(default, skip_serializing_if = "TaskFigures::is_empty")]
+    pub figures: TaskFigures,
+    /// How often the best of N passes, by N.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub best_of: BTreeMap<u32, f64>,
 }
 
 impl TaskCount {

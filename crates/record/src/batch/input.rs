@@ -2,14 +2,16 @@
 //!
 //! Lines are passed on with their own bytes, so they come raw; what they hold is decided elsewhere.
 //! A line longer than [`MAX_LINE_BYTES`] is passed over but counted. Everything read goes through a
-//! digest, so that the second pass can tell whether the files are still the same.
+//! digest, so that the second pass can tell whether the files are still the same. A line has its place, so that
+//! [`read_at`] can read it again.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use whetstone_core::jsonl::MAX_LINE_BYTES;
-use whetstone_core::lines::{Hashed, LineEnd, next_line, skip_line};
+use whetstone_core::lines::{Hashed, LineEnd, next_line};
 
 use crate::error::BatchError;
 
@@ -45,6 +47,8 @@ pub struct Line<'a> {
     pub file: &'a Path,
     /// Its number in that file, from 1.
     pub number: u64,
+    /// The place of its first byte in that file.
+    pub offset: u64,
     /// Its bytes without the newline; none if there are too many.
     pub bytes: Vec<u8>,
     /// How it ended.
@@ -60,6 +64,8 @@ pub struct Lines<'a> {
     reader: Option<BufReader<Hashed<File>>>,
     /// Lines of the open file that were read.
     number: u64,
+    /// Bytes of the open file that were read.
+    offset: u64,
     at: u64,
     digests: Vec<[u8; 32]>,
 }
@@ -68,7 +74,7 @@ impl<'a> Input<'a> {
     /// Reads the lines from the first one.
     pub fn lines(&self) -> Lines<'a> {
         let (reader, digests) = (None, Vec::new());
-        Lines { input: *self, opened: 0, reader, number: 0, at: 0, digests }
+        Lines { input: *self, opened: 0, reader, number: 0, offset: 0, at: 0, digests }
     }
 
     /// Reads all files once, before the work is begun.
@@ -99,12 +105,13 @@ impl<'a> Input<'a> {
         BatchError::Changed { noun: self.noun }
     }
 
-    fn open(&self, path: &Path) -> Result<BufReader<Hashed<File>>, BatchError> {
+    /// Opens one of the files.
+    pub fn open(&self, path: &Path) -> Result<File, BatchError> {
         let file = File::open(path).map_err(self.unreadable(path))?;
         if !file.metadata().map_err(self.unreadable(path))?.is_file() {
             return Err(BatchError::NotAFile { noun: self.noun, path: path.to_owned() });
         }
-        Ok(BufReader::with_capacity(1 << 17, Hashed::new(file)))
+        Ok(file)
     }
 
     fn unreadable(&self, path: &Path) -> impl Fn(std::io::Error) -> BatchError {
@@ -122,8 +129,9 @@ impl<'a> Lines<'a> {
                 return Ok(Some(line));
             }
             let Some(path) = self.input.files.get(self.opened) else { return Ok(None) };
-            self.reader = Some(self.input.open(path)?);
-            (self.opened, self.number) = (self.opened + 1, 0);
+            let file = self.input.open(path)?;
+            self.reader = Some(BufReader::with_capacity(1 << 17, Hashed::new(file)));
+            (self.opened, self.number, self.offset) = (self.opened + 1, 0, 0);
         }
     }
 
@@ -134,9 +142,11 @@ impl<'a> Lines<'a> {
         let unreadable = self.input.unreadable(file);
         let mut bytes = Vec::new();
         let end = next_line(reader, &mut bytes, MAX_LINE_BYTES).map_err(&unreadable)?;
+        let offset = self.offset;
+        self.offset += bytes.len() as u64 + u64::from(end == LineEnd::Newline);
         if end == LineEnd::TooLong {
             bytes = Vec::new();
-            skip_line(reader).map_err(&unreadable)?;
+            self.offset += reader.skip_until(b'\n').map_err(&unreadable)? as u64;
         }
         if end == LineEnd::EndOfFile && bytes.is_empty() {
             self.digests.push(*reader.get_ref().digest().as_bytes());
@@ -145,7 +155,7 @@ impl<'a> Lines<'a> {
         }
         self.number += 1;
         self.at += 1;
-        Ok(Some(Line { at: self.at - 1, file, number: self.number, bytes, end }))
+        Ok(Some(Line { at: self.at - 1, file, number: self.number, offset, bytes, end }))
     }
 }
 
@@ -154,6 +164,11 @@ impl Line<'_> {
     pub fn content(&self) -> &[u8] {
         let mark = if self.number == 1 { BYTE_ORDER_MARK } else { b"" };
         self.bytes.strip_prefix(mark).unwrap_or(&self.bytes)
+    }
+
+    /// The place of [`Self::content`] in its file.
+    pub fn content_offset(&self) -> u64 {
+        self.offset + (self.bytes.len() - self.content().len()) as u64
     }
 
     /// Whether it has more bytes than a line may have.
@@ -166,6 +181,13 @@ impl Line<'_> {
         let is_blank = |text: &str| text.trim().is_empty();
         !self.is_too_long() && std::str::from_utf8(self.content()).is_ok_and(is_blank)
     }
+}
+
+/// Reads bytes of a file again; `None` if the file ends before.
+pub fn read_at(file: &File, offset: u64, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, offset).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -205,6 +227,25 @@ mod tests {
         fs::write(&files[1], "x").unwrap();
         let err = input.each(&digest, |_| Ok::<_, BatchError>(())).unwrap_err();
         assert!(matches!(err, BatchError::Changed { .. }), "{err}");
+    }
+
+    #[test]
+    fn a_line_is_read_again_by_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let long = vec![b'x'; MAX_LINE_BYTES + 10];
+        let text = [b"\xef\xbb\xbfone\n\n", &long[..], b"\nthree\r\nfour"].concat();
+        let files = files(dir.path(), &[&text]);
+        let input = Input { noun: "tasks", files: &files };
+        let file = input.open(&files[0]).unwrap();
+        let mut lines = input.lines();
+        let mut read = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            let again = read_at(&file, line.content_offset(), line.content().len()).unwrap();
+            assert_eq!(again, line.content());
+            read.push(String::from_utf8(again).unwrap());
+        }
+        assert_eq!(read, ["one", "", "", "three\r", "four"]);
+        assert_eq!(read_at(&file, text.len() as u64 - 1, 2), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ mod workers;
 
 pub use catch_panic::catch_panic;
 pub use head::Head;
-pub use input::{Input, InputDigest, Line, Lines};
+pub use input::{Input, InputDigest, Line, Lines, read_at};
 pub use ledger::{Earlier, Ledger, RecordAt, path_beside, replay};
 pub use output::{check_outputs, replace_output};
 pub use queue::Queue;

@@ -122,7 +122,7 @@ mod tests {
 
     fn line(text: &str, number: u64) -> Line<'static> {
         let (bytes, file, end) = (text.as_bytes().to_owned(), Path::new("f"), LineEnd::Newline);
-        Line { at: number - 1, file, number, bytes, end }
+        Line { at: number - 1, file, number, offset: 0, bytes, end }
     }
 
     fn read_line(text: &str) -> Result<Content, Bad> {

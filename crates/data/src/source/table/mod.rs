@@ -29,11 +29,11 @@ use super::row::{RawRow, brief};
 
 /// Receives one row, counted from 1, or the reason why it is not a task; returns whether to
 /// continue.
-pub(super) type Each<'a> = &'a mut dyn FnMut(u64, Result<Object, String>) -> ControlFlow<()>;
+pub(crate) type Each<'a> = &'a mut dyn FnMut(u64, Result<Object, String>) -> ControlFlow<()>;
 
 /// The file format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum TableFormat {
+pub(crate) enum TableFormat {
     Parquet,
     Lines,
     Array,
@@ -41,7 +41,7 @@ pub(super) enum TableFormat {
 
 /// Why a file's rows came to an end too early.
 #[derive(Debug)]
-pub(super) enum TableError {
+pub(crate) enum TableError {
     /// The kernel will not read on.
     Io(io::Error),
     /// The contents do not match the file name, from this row on (0: from the start).
@@ -50,15 +50,15 @@ pub(super) enum TableError {
 
 /// The format and compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Encoding {
-    pub(super) format: TableFormat,
+pub(crate) struct Encoding {
+    pub(crate) format: TableFormat,
     /// Compressed by gzip.
-    pub(super) packed: bool,
+    pub(crate) packed: bool,
 }
 
 impl Encoding {
     /// The format according to a file's name.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let (name, packed) = match name.strip_suffix(".gz") {
             Some(name) => (name, true),
@@ -75,7 +75,7 @@ impl Encoding {
 }
 
 /// Reads every row of a file.
-pub(super) fn read(path: &Path, encoding: Encoding, each: Each<'_>) -> Result<(), TableError> {
+pub(crate) fn read(path: &Path, encoding: Encoding, each: Each<'_>) -> Result<(), TableError> {
     let Encoding { format, packed } = encoding;
     let file = File::open(path).map_err(TableError::Io)?;
     if format == TableFormat::Parquet {
