@@ -11,6 +11,7 @@ const known = {
   checkpoints: [],
   events: [],
   figures: null,
+  stages: null,
   first_ms: null,
   last_ms: null,
   /** name -> Map(step -> value); a step that is taken again after a crash replaces itself. */
@@ -23,8 +24,8 @@ const known = {
 const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
 /**
- * Takes in records of a feed: events as they stand in `events.jsonl`, and `run`, `rollouts` and
- * `figures`. Draws what changed. A live page calls this again.
+ * Takes in records of a feed: events as they stand in `events.jsonl`, and `run`, `rollouts`,
+ * `figures` and `stages`. Draws what changed. A live page calls this again.
  */
 function ingest(records) {
   records.forEach(take);
@@ -40,6 +41,7 @@ function take(record) {
   switch (record.type) {
     case "run": known.run = record; break;
     case "figures": known.figures = record; break;
+    case "stages": known.stages = record.stages; break;
     case "rollouts": known.rollouts.set(record.step, record); break;
     case "metrics": takeMetrics(record); break;
     case "run_started": known.started = record; known.finished = null; break;

@@ -14,6 +14,7 @@ function drawOverview() {
   refresh(byId("tiles"), tiles());
   refresh(byId("alarms"), alarms());
   refresh(byId("warnings"), warnings());
+  refresh(byId("stages"), stages());
   drawEvaluation();
   drawCharts();
   refresh(byId("config"), visible(known.run?.config ?? ""));
@@ -49,10 +50,18 @@ function tiles() {
   return [
     measuredTile(),
     passTile(points("grpo/pass_rate").map(([, value]) => value)),
-    tile("Steps", steps.toLocaleString("en"), saved()),
+    stagesTile(),
+    (steps > 0 || !known.stages) && tile("Steps", steps.toLocaleString("en"), saved()),
     completions > 0 && tile("Completions", completions.toLocaleString("en"), groups),
     lasted > 0 && tile("Time", duration(lasted), outcome()),
   ];
+}
+
+function stagesTile() {
+  if (!known.stages) return null;
+  const done = known.stages.filter((it) => it.state === "done").length;
+  const begun = known.stages.find((it) => it.state === "begun");
+  return tile("Stages done", `${done} of ${known.stages.length}`, begun && `begun: ${brief(begun.name, 60)}`);
 }
 
 function measuredTile() {
@@ -91,6 +100,26 @@ function warnings() {
     el("li", {}, el("code", {}, brief(it.code, 40)), " ", brief(it.message, 400)));
   return el("details", { class: "notice", open: all.length <= 3 },
     el("summary", {}, counted(all.length, "warning")), el("ul", {}, items));
+}
+
+/** The stages of a run over several of them, each with its main figures and a link to its own page. */
+function stages() {
+  if (!known.stages) return null;
+  const rows = known.stages.map((stage) => {
+    const name = brief(stage.name, 60);
+    const time = stage.state === "waiting" ? "" : duration(stage.seconds);
+    const inputs = stage.inputs.map(([what, from]) => `${words(what)} of ${brief(from, 60)}`).join(", ");
+    return [stage.page ? el("a", { href: stage.page }, name) : name,
+      brief(stage.kind, 20), stage.state, time, inputs, stage.figures.map(stageFigure).join(", ")];
+  });
+  const head = ["stage", "kind", "state", "time", "takes", "figures; 95 % intervals"];
+  return el("section", { class: "chart" }, el("h3", {}, "Stages"),
+    el("div", { class: "scroll" }, table(null, head, rows)));
+}
+
+function stageFigure({ name, value, interval }) {
+  const range = interval ? ` [${figure(interval[0])}, ${figure(interval[1])}]` : "";
+  return `${brief(name, 40)} ${figure(value)}${range}`;
 }
 
 function drawEvaluation() {

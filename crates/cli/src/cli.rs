@@ -16,6 +16,7 @@ pub use crate::quickstart::QuickstartArgs;
 pub use crate::report::ReportArgs;
 pub use crate::runs::RunsArgs;
 pub use crate::score::{AdvantageArg, ScoreArgs};
+pub use crate::stages::StagesArgs;
 pub use crate::teach::{TeachArgs, TeacherArg};
 pub use crate::train::TrainCommand;
 
@@ -42,6 +43,7 @@ pub struct Cli {
 const AFTER_HELP: &str = "\
 The whole pipeline in minutes:
      whet quickstart        Train a small model; pass@k before and after, with intervals.
+     whet run FILE          Run your own stages from one file, and resume them.
 
 The pipeline step by step:
   1. whet doctor            Check this machine. Run it first.
@@ -88,6 +90,13 @@ pub enum Command {
     /// pass@k on held-out tasks, trains with GRPO and two auxiliary SFT losses, measures pass@k
     /// again, and prints a summary with intervals. Needs no download, no server and no GPU.
     Quickstart(QuickstartArgs),
+
+    /// Run the stages of a file in order, each with its inputs from the stages before it
+    ///
+    /// A file has settings, like any config file, and a list of stages such as `data`, `teach`, `sft`,
+    /// `grpo` and `eval`. Everything goes into one run with one page. To resume after an interruption, a
+    /// crash or a `kill -9`, run the file again.
+    Run(StagesArgs),
 
     /// Check whether this machine can judge programs and train models
     ///
@@ -196,7 +205,7 @@ impl ConfigArgs {
         for path in &self.files {
             tracing::debug!(path = %path.display(), "reading config file");
         }
-        Sources { files: self.files.clone(), set: self.set.clone() }
+        Sources { layers: Vec::new(), files: self.files.clone(), set: self.set.clone() }
     }
 }
 

@@ -27,6 +27,7 @@ mod quickstart;
 mod report;
 mod runs;
 mod score;
+mod stages;
 mod summary;
 mod teach;
 mod train;
@@ -47,6 +48,7 @@ pub fn run() -> Exit {
     let printer = Printer::new(cli.talk.quiet);
     let result = match &cli.command {
         Command::Quickstart(args) => quickstart::run(args, printer),
+        Command::Run(args) => stages::run(args, printer),
         Command::Doctor(args) => doctor::run(args, printer),
         Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),

@@ -10,6 +10,7 @@ use super::Setting;
 use super::layer::Layer;
 use super::problem::{Place, Problem};
 use super::schema::{Field, Kind, Schema, join};
+use super::stage_file::{SET, STAGE, STAGE_FILE_KEYS};
 use super::suggest::suggestion;
 use super::value::{default_text, describe, read};
 use super::yaml;
@@ -28,11 +29,16 @@ pub(super) fn layer(layer: &Layer) -> Checked {
     let mut check = Check {
         schema: Schema::get(),
         source: Source::of(layer),
+        passed_over: match layer {
+            Layer::StageFile { .. } => STAGE_FILE_KEYS,
+            _ => &[],
+        },
         broken_lines: BTreeSet::new(),
         out: Checked { settings: BTreeMap::new(), problems: Vec::new() },
     };
     match layer {
-        Layer::File { text, .. } => check.file(text),
+        Layer::File { text, .. } | Layer::StageFile { text, .. } => check.file(text),
+        Layer::Stage { text, index, .. } => check.stage(text, *index),
         Layer::Set { argument } => check.set(argument),
     }
     // In the order of the file, whatever order its keys are held in.
@@ -49,7 +55,9 @@ enum Source<'a> {
 impl<'a> Source<'a> {
     fn of(layer: &'a Layer) -> Self {
         match layer {
-            Layer::File { path, text } => {
+            Layer::File { path, text }
+            | Layer::StageFile { path, text }
+            | Layer::Stage { path, text, .. } => {
                 let after_newline = text.match_indices('\n').map(|(at, _)| at + 1);
                 let line_starts = std::iter::once(0).chain(after_newline).collect();
                 Self::File { path, line_starts }
@@ -83,6 +91,8 @@ impl<'a> Source<'a> {
 struct Check<'a> {
     schema: &'static Schema,
     source: Source<'a>,
+    /// Keys at the top of the file that are not settings.
+    passed_over: &'static [&'static str],
     /// Lines that are not TOML.
     broken_lines: BTreeSet<usize>,
     out: Checked,
@@ -112,13 +122,36 @@ impl Check<'_> {
         self.section(table.get_ref(), &self.schema.fields, "");
     }
 
+    /// The `set` of one stage; the file itself is TOML, or is reported as a whole.
+    fn stage(&mut self, text: &str, index: usize) {
+        let (table, _) = DeTable::parse_recoverable(text);
+        let stages = table.get_ref().get(STAGE).and_then(|stages| stages.get_ref().as_array());
+        let stage = stages.and_then(|stages| stages.get(index)?.get_ref().as_table());
+        let set = stage.and_then(|stage| stage.get(SET)?.get_ref().as_table());
+        if let Some(set) = set {
+            self.keys(set, "");
+        }
+    }
+
+    /// Keys as a stage sets them: `"training.max_steps" = 3`, or tables inside tables.
+    fn keys(&mut self, table: &DeTable<'_>, path: &str) {
+        for (name, value) in table {
+            let key = join(path, name.get_ref());
+            if let DeValue::Table(inner) = value.get_ref() {
+                self.keys(inner, &key);
+            } else if let Some((field, key)) = self.find(&key, &name.span()) {
+                self.leaf(value.get_ref(), &value.span(), field, key);
+            }
+        }
+    }
+
     /// `a.b=value`: TOML where it is TOML, and the text itself where the key holds text.
     fn set(&mut self, argument: &str) {
         let Some((path, value)) = argument.split_once('=') else {
             let hint = "write it as `--set key=value`, e.g. `--set training.learning_rate=1e-4`";
             return self.problem(&(0..0), None, "no `=` in it".to_owned(), Some(hint.to_owned()));
         };
-        let Some((field, key)) = self.find(path.trim()) else { return };
+        let Some((field, key)) = self.find(path.trim(), &(0..0)) else { return };
         let value = value.trim();
         let text = || DeValue::String(value.into());
         let value = match (&field.kind, DeValue::parse(value)) {
@@ -132,13 +165,13 @@ impl Check<'_> {
     }
 
     /// The key at `path`, with its path in full names.
-    fn find(&mut self, path: &str) -> Option<(&'static Field, String)> {
+    fn find(&mut self, path: &str, span: &Range<usize>) -> Option<(&'static Field, String)> {
         let mut fields = self.schema.fields.as_slice();
         let mut key = String::new();
         let mut names = path.split('.').map(str::trim).peekable();
         while let Some(name) = names.next() {
             let Some(field) = named(fields, name) else {
-                self.unknown(&(0..0), &join(&key, name), fields);
+                self.unknown(span, &join(&key, name), fields);
                 return None;
             };
             key = join(&key, &field.name);
@@ -147,13 +180,13 @@ impl Check<'_> {
                 (Kind::Section(inner), None) => {
                     let keys: Vec<_> = inner.iter().map(|field| join(&key, &field.name)).collect();
                     let hint = format!("set one of its keys: {}", keys.join(", "));
-                    self.problem(&(0..0), Some(key), "a section, not a key".to_owned(), Some(hint));
+                    self.problem(span, Some(key), "a section, not a key".to_owned(), Some(hint));
                     return None;
                 }
                 (_, None) => return Some((field, key)),
                 (_, Some(_)) => {
                     let hint = format!("`{key}` has no keys below it");
-                    self.problem(&(0..0), Some(path.into()), "unknown key".to_owned(), Some(hint));
+                    self.problem(span, Some(path.into()), "unknown key".to_owned(), Some(hint));
                     return None;
                 }
             }
@@ -164,6 +197,9 @@ impl Check<'_> {
     fn section(&mut self, table: &DeTable<'_>, fields: &[Field], path: &str) {
         for (name, value) in table {
             let key = join(path, name.get_ref());
+            if path.is_empty() && self.passed_over.contains(&key.as_str()) {
+                continue;
+            }
             let Some(field) = named(fields, name.get_ref()) else {
                 self.unknown(&name.span(), &key, fields);
                 continue;

@@ -1,4 +1,4 @@
-//! One source of settings: a file, or one `--set key=value`.
+//! One source of settings: a file, a part of a stage file, or one `--set key=value`.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,6 +18,22 @@ pub enum Layer {
         path: PathBuf,
         /// Its text.
         text: String,
+    },
+    /// The settings of a stage file, beside its stages.
+    StageFile {
+        /// Its path as given.
+        path: PathBuf,
+        /// Its text.
+        text: String,
+    },
+    /// The keys that one stage of a stage file sets.
+    Stage {
+        /// The path of the file as given.
+        path: PathBuf,
+        /// The text of the file.
+        text: String,
+        /// The stage, counted from 0.
+        index: usize,
     },
     /// `key=value` from the command line.
     Set {

@@ -15,6 +15,7 @@ mod reference;
 mod schema;
 mod show;
 mod sources;
+mod stage_file;
 mod suggest;
 mod value;
 mod yaml;
@@ -29,6 +30,7 @@ pub use reference::reference;
 pub use schema::{Bounds, Field, Kind, Schema};
 pub use show::show;
 pub use sources::{CheckedConfig, Sources};
+pub use stage_file::{StageEntry, StageFile};
 
 /// A config with where each key that is not a default was set.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use super::{Layer, Loaded, Problem, load};
 
-/// Files, and `key=value` arguments over them.
+/// Layers, files over them, and `key=value` arguments over those.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sources {
+    /// Layers beneath the files, as a stage has them.
+    pub layers: Vec<Layer>,
     /// TOML files; later ones take precedence.
     pub files: Vec<PathBuf>,
     /// `key=value` arguments; they take precedence over all files.
@@ -19,7 +21,7 @@ impl Sources {
     /// Reads every layer over those `beneath`, also behind one that cannot be read, so that all problems come
     /// out at once.
     pub fn load(&self, beneath: &[Layer]) -> Result<Loaded, Vec<Problem>> {
-        let mut layers = beneath.to_vec();
+        let mut layers = [beneath, &self.layers].concat();
         let mut unreadable = Vec::new();
         for path in &self.files {
             match Layer::read(path) {

@@ -120,6 +120,11 @@ impl DryRun {
         self.takes(self.estimate_seconds.unwrap_or_default() + more);
     }
 
+    /// The estimated time, if it is known.
+    pub fn estimate_seconds(&self) -> Option<f64> {
+        self.estimate_seconds
+    }
+
     fn takes(&mut self, seconds: f64) {
         self.estimate = Some(format!("about {}", duration(seconds.max(1.0))));
         self.estimate_seconds = Some(seconds);

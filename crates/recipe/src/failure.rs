@@ -173,6 +173,14 @@ pub enum Failure {
     /// A file of traces has a line that is not a trace.
     #[error(transparent)]
     Traces(LineError),
+    /// Stages of a file cannot run, or not go on.
+    #[error("{problem}")]
+    Stages {
+        /// Why not.
+        problem: String,
+        /// A suggestion for the user.
+        hint: String,
+    },
     /// A file of preference pairs has a line that is not one.
     #[error(transparent)]
     Pairs(LineError),
@@ -288,6 +296,7 @@ impl Failure {
                 return Some(what.into());
             }
             Self::RunExists { hint, .. }
+            | Self::Stages { hint, .. }
             | Self::Server { hint, .. }
             | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),

@@ -3,12 +3,13 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`quickstart`] | the whole pipeline; its [`preset`], [`student`], [`tasks`], [`phases`] and [`report`] |
-//! | [`training`] | SFT, and GRPO on sampled or recorded rollouts |
+//! | [`training`] | SFT, reward models, PPO, and GRPO on sampled or recorded rollouts |
 //! | [`evaluation`] | a model, a server or given completions, measured |
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
+//! | [`stages`] | the stages of a file, one after another |
+//! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
 //! | [`pairs`] | preference pairs, from judged replies and from files |
-//! | [`datasets`] | where data sets are read from |
-//! | [`generation`], [`export`], [`bench`] | a model on this machine |
+//! | [`generation`], [`reward_scoring`], [`export`], [`bench`] | a model on this machine |
 //! | [`find`], [`device`], [`environment`] | the model, device and environment that settings and names stand for |
 //!
 //! Everything is said through an [`observer`] and fails with a [`failure`]. Nothing here prints or knows the
@@ -30,13 +31,16 @@ pub mod model_failure;
 pub mod observer;
 pub mod pairs;
 pub mod phases;
+pub mod preparing;
 pub mod preset;
 pub mod prompts;
 pub mod quickstart;
 pub mod report;
+pub mod reward_scoring;
 mod sample_lines;
 pub mod scoring;
 mod scratch;
+pub mod stages;
 pub mod student;
 pub mod tasks;
 pub mod teaching;

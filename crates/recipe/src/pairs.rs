@@ -21,6 +21,15 @@ const ROLLOUTS: [&str; 2] = ["rollouts/rollouts.jsonl", "rollouts.jsonl"];
 /// Lines between two reports of progress.
 const SHOWN_EVERY: u64 = 256;
 
+/// The part of the tasks that is held out, unless another is given.
+pub const DEFAULT_VAL_FRACTION: f64 = 0.1;
+/// By how much rewards differ at least, unless another number is given.
+pub const DEFAULT_MIN_GAP: f64 = 0.1;
+/// How far apart two programs are at least, unless another number is given.
+pub const DEFAULT_MIN_DISTANCE: f64 = 0.02;
+/// Pairs of one task at most, unless another number is given.
+pub const DEFAULT_PER_TASK: usize = 8;
+
 /// Pairs to make.
 #[derive(Debug, Clone)]
 pub struct PairsRequest {

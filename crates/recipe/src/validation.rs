@@ -20,6 +20,11 @@ use crate::text::{counted, plain};
 /// Judges with hash seeds of their own, at most: each has an interpreter for every core.
 const MAX_JUDGES: u32 = 4;
 
+/// Runs of each reference, unless another number is given.
+pub const DEFAULT_REPEATS: u32 = 2;
+/// The share of the CPU time that a reference may need, unless another is given.
+pub const DEFAULT_MAX_CPU_SHARE: f64 = 0.5;
+
 /// Tasks to prove.
 #[derive(Debug, Clone)]
 pub struct ValidateRequest {

@@ -25,7 +25,8 @@
 //!
 //! The modules, from the disk upwards: [`atomic`] replaces files, [`plain_file`] opens them without
 //! blocking, [`journal`] appends to them, [`event`] and [`cursor`] define their contents,
-//! [`batch`] is resumable work on many items, [`outputs`] are directories that are complete or absent, [`run_dir`] combines them, [`overview`]
+//! [`batch`] is resumable work on many items, [`outputs`] are directories that are complete or absent, [`run_dir`] combines them, [`stages`]
+//! records the stages of a run over several of them, [`overview`]
 //! summarises a run, [`report`] shows it as one page, and [`scalars`] exports its metrics to other
 //! programs.
 //!
@@ -52,4 +53,5 @@ pub mod plain_file;
 pub mod report;
 pub mod run_dir;
 pub mod scalars;
+pub mod stages;
 mod tensorboard;

@@ -23,7 +23,8 @@ pub struct Staged {
 }
 
 impl Staged {
-    pub(crate) fn begin(target: &Path) -> Self {
+    /// Begins a directory at `target`. Only the one writer of its run may do that.
+    pub fn begin(target: &Path) -> Self {
         Self { temporary: temporary_name(target), target: target.to_owned() }
     }
 

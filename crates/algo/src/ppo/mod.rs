@@ -147,8 +147,12 @@ pub fn token_rewards(
     Ok(rewards)
 }
 
-/// Shifts and scales the numbers of trained tokens to a mean of 0 and a standard deviation of 1. Numbers
-/// that are all equal become 0.
+/// The smallest standard deviation that advantages are divided by, a hundredth of the range of rewards:
+/// where rewards do not differ, what is left is the critic's error and rounding, which teach nothing.
+pub const MIN_DEVIATION: f64 = 0.01;
+
+/// Shifts and scales the numbers of trained tokens to a mean of 0 and a standard deviation of 1, or less if
+/// it is below [`MIN_DEVIATION`].
 pub fn whiten(lists: &mut [Vec<f64>], masks: &[Vec<bool>]) {
     let trained = |lists: &[Vec<f64>]| -> Vec<f64> {
         let both = lists.iter().flatten().zip(masks.iter().flatten());
@@ -158,8 +162,7 @@ pub fn whiten(lists: &mut [Vec<f64>], masks: &[Vec<bool>]) {
     let count = number(all.len().max(1) as u64);
     let mean = all.iter().sum::<f64>() / count;
     let variance = all.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    let is_constant = crate::advantage::is_constant(&all);
-    let scale = if is_constant { 0.0 } else { 1.0 / variance.sqrt() };
+    let scale = 1.0 / variance.sqrt().max(MIN_DEVIATION);
     for (value, _) in
         lists.iter_mut().flatten().zip(masks.iter().flatten()).filter(|(_, trained)| **trained)
     {

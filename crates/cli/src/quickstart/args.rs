@@ -2,9 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use whetstone_core::config::DeviceChoice;
-use whetstone_recipe::quickstart::NAME;
+use whetstone_recipe::quickstart::{NAME, rlhf};
 use whetstone_recipe::training::RunRequest;
 
 use crate::cli::ConfigArgs;
@@ -13,9 +13,13 @@ use crate::cli::ConfigArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct QuickstartArgs {
-    /// The run's name: a directory in `run.dir`
-    #[arg(long, value_name = "NAME", default_value = NAME)]
-    pub run: String,
+    /// What is trained: `grpo`, or the three stages of `rlhf`
+    #[arg(long, value_enum, default_value_t = Recipe::Grpo, value_name = "NAME")]
+    pub recipe: Recipe,
+
+    /// The run's name: a directory in `run.dir` [default: `quickstart`, or `rlhf`]
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
 
     /// Random seed; same as `--set seed=N`
     #[arg(long, value_name = "N")]
@@ -54,13 +58,31 @@ impl QuickstartArgs {
         let mut sources = self.config.sources();
         sources.set.extend(self.seed.map(|seed| format!("seed={seed}")));
         RunRequest {
-            name: self.run.clone(),
+            name: self.run.clone().unwrap_or_else(|| self.recipe.run().to_owned()),
             resume: self.resume,
             from: None,
             dry_run: self.dry_run,
             device: self.device,
             threads: self.threads.map(usize::from),
             sources,
+        }
+    }
+}
+
+/// What a quickstart trains with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Recipe {
+    /// GRPO on judged rollouts, with pass@k before and after
+    Grpo,
+    /// SFT, a reward model on preference pairs, PPO; PPO compared with SFT
+    Rlhf,
+}
+
+impl Recipe {
+    fn run(self) -> &'static str {
+        match self {
+            Self::Grpo => NAME,
+            Self::Rlhf => rlhf::NAME,
         }
     }
 }
@@ -74,6 +96,9 @@ The phases, in a directory of their own:
   5. training  GRPO on judged rollouts, with SFT on the teacher's traces and on the student's own best
   6. after     measures pass@k on the same tasks with the same sampling seeds
 
+With `--recipe rlhf` the stages are those of configs/recipes/rlhf.toml: tasks, traces, SFT, an evaluation, samples,
+preference pairs, a reward model, PPO, and an evaluation; `whet run` starts your own version of the file.
+
 The same seed gives the same figures, on any number of threads. After Ctrl-C, `--resume` resumes the run and
 skips completed phases. Every setting of training can be changed with `--set`; the resolved settings are in
 `runs/NAME/config.toml`.
@@ -82,6 +107,7 @@ Examples:
   whet quickstart
   whet quickstart --dry-run                    print the plan, its memory and an estimated time
   whet quickstart --resume                     resume after an interruption
+  whet quickstart --recipe rlhf                SFT, a reward model and PPO; PPO compared with SFT
   whet quickstart --run seed-7 --seed 7        another seed
   whet quickstart --run longer --set training.max_steps=120
   whet quickstart --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0

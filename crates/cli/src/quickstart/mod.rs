@@ -1,6 +1,7 @@
 //! `whet quickstart`: the whole pipeline, small, on what ships with `whet`.
 
 mod args;
+mod rlhf;
 #[cfg(test)]
 mod sample_report;
 mod summary;
@@ -9,6 +10,7 @@ use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::quickstart;
 
 pub use self::args::QuickstartArgs;
+use self::args::Recipe;
 use crate::exit::Exit;
 use crate::observer::dry_run;
 use crate::printer::Printer;
@@ -16,6 +18,9 @@ use crate::train::stop;
 
 /// Runs the pipeline.
 pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exit> {
+    if args.recipe == Recipe::Rlhf {
+        return rlhf::run(args, printer);
+    }
     let stop = stop::on_signal(printer);
     match quickstart::run(&args.request(), &stop, &printer)? {
         Outcome::Planned(plan) => return dry_run(&plan, args.json, printer),

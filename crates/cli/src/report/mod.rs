@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use whetstone_recipe::find::open_run;
 use whetstone_recipe::observer::Progress as _;
+use whetstone_recipe::stages::write_stage_pages;
 use whetstone_record::error::FileError;
 use whetstone_record::report::{self, Contents, PageRequest};
 
@@ -44,7 +45,8 @@ Examples:
 
 The page is one file and loads nothing: it can be sent, archived and opened offline. It has the curves of
 every step, verdicts, rewards by term, pass@k where it was measured, and every completion with its verdict
-and failing test. A run may be reported on while it trains: the page has what is recorded so far.
+and failing test. The page of a `whet run` has its stages, with a link to the page of each training, which is
+written too. A run may be reported on while it trains: the page has what is recorded so far.
 
 The page holds hidden tests. Show it to people, not to a model that is to be measured by them.";
 
@@ -65,6 +67,7 @@ struct ReportOutput {
 pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
     let view = open_run(&args.run)?;
     let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
+    write_stage_pages(&view)?;
     let progress = Progress::new(printer, "completion");
     progress.reach(0, 0);
     let request = PageRequest { tasks: args.tasks.as_deref() };

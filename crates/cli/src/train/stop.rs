@@ -13,12 +13,17 @@ use crate::printer::Printer;
 /// Called before any other thread exists: the signals are held back from all of them, and one waits
 /// for them.
 pub(crate) fn on_signal(printer: Printer) -> Arc<AtomicBool> {
+    on_signal_unless(printer, Arc::default())
+}
+
+/// Like [`on_signal`], but while `at_once` is set, a signal ends the program immediately.
+pub(crate) fn on_signal_unless(printer: Printer, at_once: Arc<AtomicBool>) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let Ok(signals) = held_back() else { return flag };
     let shared = Arc::clone(&flag);
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
-            if shared.swap(true, Ordering::Relaxed) {
+            if shared.swap(true, Ordering::Relaxed) || at_once.load(Ordering::Relaxed) {
                 // A second signal ends the program immediately; a run survives that too.
                 let _ = signals.thread_unblock();
                 let _ = nix::sys::signal::raise(signal);

@@ -66,7 +66,11 @@ pub struct PpoConfig {
     /// The unit of `gamma` and `gae_lambda`: a `response` is one step, as in an episode of turns, or
     /// each `token` is. With 0.99 and 0.95 a token, 5 % of a reward is left 50 tokens earlier.
     pub discount_by: DiscountBy,
-    /// Advantages are shifted and scaled to a mean of 0 and a standard deviation of 1 in each step.
+    /// A completion that the limit of tokens cut off goes on in the critic's eyes: its value of the rest is
+    /// added. With `false` it ends there, as every other.
+    pub bootstrap_truncated: bool,
+    /// Advantages are shifted and scaled to a mean of 0 and a standard deviation of 1 in each step. A
+    /// deviation below 0.01 is not scaled up: it is noise.
     pub whiten_advantages: bool,
     /// What the critic is: an `adapter` of its own with a value head, or a value `head` on the
     /// policy's adapter, which takes half the computation and lets the two disturb each other.
@@ -142,6 +146,7 @@ impl Default for PpoConfig {
             gamma: 0.99,
             gae_lambda: 0.95,
             discount_by: DiscountBy::Response,
+            bootstrap_truncated: true,
             whiten_advantages: true,
             critic: Critic::Adapter,
             kl_coef: 0.05,

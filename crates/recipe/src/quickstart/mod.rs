@@ -10,6 +10,7 @@
 
 mod dry_run;
 mod measuring;
+pub mod rlhf;
 mod traces;
 
 use std::fmt::Display;

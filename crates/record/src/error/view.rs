@@ -44,6 +44,15 @@ pub enum ViewError {
         problem: String,
     },
 
+    /// The record of stages is not what this version reads.
+    #[error("`{}` does not hold the stages of a run: {problem}", path.display())]
+    Stages {
+        /// The file.
+        path: PathBuf,
+        /// The problem with the file.
+        problem: String,
+    },
+
     /// The run has more of something than a page can hold.
     #[error("`{}` is too large to be shown: it has more than {limit}", path.display())]
     TooLarge {
@@ -72,7 +81,9 @@ impl ViewError {
             Self::Rollout { .. } => Some("only journals of rollouts belong into `rollouts/`"),
             Self::Tasks(_) => Some("name the file that the run was given with `--tasks`"),
             Self::TooLarge { .. } => Some("`whet runs csv` writes the measurements of every step"),
-            Self::Figures { .. } => Some("update whet, or move the file out of the run"),
+            Self::Figures { .. } | Self::Stages { .. } => {
+                Some("update whet, or move the file out of the run")
+            }
             Self::Write(_) => None,
         }
     }

@@ -136,11 +136,12 @@ pub struct TimedEvent {
 }
 
 /// Every `type` of [`Event`].
-const TYPES: [&str; 7] = [
+const TYPES: [&str; 8] = [
     "run_started",
     "run_resumed",
     "metrics",
     "checkpoint_saved",
+    "stop_check",
     "warning",
     "alarm",
     "run_finished",

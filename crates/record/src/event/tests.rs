@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn samples() -> [Event; 7] {
+fn samples() -> [Event; 8] {
     let values = BTreeMap::from([("kl".to_owned(), f64::NAN), ("loss".to_owned(), 0.1)]);
     let suspects = vec![Suspect { prompt_id: "mbpp/11".into(), group_id: 2 }];
     [
@@ -15,6 +15,7 @@ fn samples() -> [Event; 7] {
         Event::RunResumed { cut_bytes: 17, last_seq: None },
         Event::Metrics { stage: "grpo".into(), step: 3, values },
         Event::CheckpointSaved { step: 3, path: "checkpoints/3".into() },
+        Event::StopCheck { step: 3, stops: true, reason: "enough".into() },
         Event::Warning { code: "slow_disk".into(), message: "fdatasync took 2 s".into() },
         Event::Alarm { step: 3, code: "timeouts".into(), message: "more".into(), suspects },
         Event::RunFinished { outcome: Outcome::Interrupted, message: String::new() },
@@ -45,6 +46,7 @@ fn the_wire_form_of_every_event_is_fixed() {
         r#""run_resumed","cut_bytes":17,"last_seq":null}"#,
         r#""metrics","stage":"grpo","step":3,"values":{"kl":"nan","loss":0.1}}"#,
         r#""checkpoint_saved","step":3,"path":"checkpoints/3"}"#,
+        r#""stop_check","step":3,"stops":true,"reason":"enough"}"#,
         r#""warning","code":"slow_disk","message":"fdatasync took 2 s"}"#,
         r#""alarm","step":3,"code":"timeouts","message":"more","suspects":[{"prompt_id":"mbpp/11","group_id":2}]}"#,
         r#""run_finished","outcome":"interrupted","message":""}"#,

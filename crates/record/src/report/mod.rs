@@ -3,7 +3,7 @@
 //! ```text
 //! events.jsonl ────────────► feed ─┐
 //! rollouts/*.jsonl ─► survey ──────┤
-//! quickstart.json, config.toml ────┤      assets/report/: markup, style, scripts
+//! quickstart.json, stages.json, …──┤      assets/report/: markup, style, scripts
 //!                                  ▼                     │
 //!                    page = template with chunks ◄───────┘
 //! ```
@@ -38,6 +38,7 @@ pub mod live;
 mod page;
 mod rollouts;
 mod shown;
+mod stage_rows;
 mod survey;
 mod tasks;
 mod test_text;
@@ -54,6 +55,7 @@ use self::tasks::{Known, PageTasks};
 use crate::atomic::replace_with;
 use crate::error::ViewError;
 use crate::run_dir::RunView;
+use crate::stages;
 
 /// The inputs of a page besides the run's own files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -113,7 +115,7 @@ pub fn write_to(
     out: &mut dyn Write,
     progress: Progress<'_>,
 ) -> Result<Contents, ViewError> {
-    let drawn = Drawn::read(view)?;
+    let drawn = Drawn::read(view, PageForm::File)?;
     let mut page = Page::begin(out, PageForm::File)?;
     let wanted = PageTasks { given: request.tasks, unanswered_bytes: 0 };
     let (written, known) = drawn.write(view, wanted, &mut page, progress)?;
@@ -132,6 +134,7 @@ pub fn inputs(view: &RunView) -> Vec<PathBuf> {
     let mut inputs = rollouts::paths(view).unwrap_or_default();
     inputs.extend([view.config_path(), view.events_path()]);
     inputs.extend([view.lock_path(), tasks::own_path(view), figures::path(view)]);
+    inputs.push(stages::path(view));
     inputs
 }
 
@@ -144,7 +147,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn read(view: &RunView) -> Result<Self, ViewError> {
+    fn read(view: &RunView, form: PageForm) -> Result<Self, ViewError> {
         let survey = survey::read(view)?;
         let mut feed = events::Feed::new(view)?;
         let events = feed.events(view)?;
@@ -153,7 +156,11 @@ impl Drawn {
         if let Some((figures, _)) = &figures {
             feed.record(figures);
         }
-        let figures_crc = figures.map_or(0, |(_, crc)| crc);
+        let stages = stage_rows::read(view, form)?;
+        if let Some((stages, _)) = &stages {
+            feed.record(stages);
+        }
+        let figures_crc = figures.map_or(0, |(_, crc)| crc) ^ stages.map_or(0, |(_, crc)| crc);
         let cursor = Cursor { events, rollouts: survey.reach, figures_crc };
         Ok(Self { survey, feed: feed.finish(), cursor })
     }

@@ -13,6 +13,7 @@ pub(super) const ENTROPY: &str = metric::GRPO_ENTROPY.name;
 pub(super) const KL: &str = metric::GRPO_KL_DIVERGENCE.name;
 pub(super) const GAP: &str = metric::GRPO_SAMPLER_GAP.name;
 pub(super) const CLAMPED: &str = metric::GRPO_CLAMPED_FRACTION.name;
+pub(super) const PAID_LENGTH: &str = metric::REWARD_MODEL_LENGTH_CORRELATION.name;
 pub(super) const TIMEOUTS: &str = metric::CODE_TIMEOUTS.name;
 pub(super) const CUT_OFF: &str = metric::ROLLOUT_TRUNCATED.name;
 pub(super) const HELD_OUT: &str = metric::HELD_OUT_PASS_RATE.name;
@@ -36,7 +37,7 @@ const GROUPS: &str = metric::ROLLOUT_TASKS.name;
 /// Prefix of the metrics of the reward's terms.
 const TERMS: &str = metric::REWARD_TERMS;
 
-const WATCHED: [&str; 17] = [
+const WATCHED: [&str; 18] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -54,6 +55,7 @@ const WATCHED: [&str; 17] = [
     RM_LABEL_LENGTH,
     RM_SHORTER,
     RM_SHORTER_PAIRS,
+    PAID_LENGTH,
 ];
 
 /// Metrics of PPO that mean what one of GRPO's does.

@@ -1,26 +1,44 @@
 //! When the alarms of a reward model are due: its scores follow length, or nothing.
 
 use super::history::{
-    History, RM_ACCURACY, RM_ACCURACY_LOW, RM_LABEL_LENGTH, RM_LENGTH, RM_PAIRS, RM_SHORTER,
-    RM_SHORTER_PAIRS,
+    History, Level, PAID_LENGTH, RM_ACCURACY, RM_ACCURACY_LOW, RM_LABEL_LENGTH, RM_LENGTH,
+    RM_PAIRS, RM_SHORTER, RM_SHORTER_PAIRS,
 };
 use super::rules::{DueAlarm, due, percent};
 
 /// The correlation of scores with length that is too much: length explains a quarter of the differences.
 const FOLLOWS_LENGTH: f64 = 0.5;
+/// The correlation with which a reward model pays a policy for length: two thirds of the differences. On
+/// programs that pass or fail, honest scores stay below half of that.
+const PAYS_FOR_LENGTH: f64 = 0.8;
 /// Standard errors from which a level is likely.
 const LIKELY: f64 = 2.0;
-/// Measurements in a row without an accuracy above chance. One is the beginning of every training.
-const AT_CHANCE: usize = 3;
+/// Measurements in a row without an accuracy above chance. The first few are the beginning of every training.
+const AT_CHANCE: usize = 5;
 
 /// What is due after the last step.
-pub(super) fn all(history: &History) -> [Option<DueAlarm>; 2] {
-    [length_bias(history), at_chance(history)]
+pub(super) fn all(history: &History) -> [Option<DueAlarm>; 3] {
+    [length_bias(history), at_chance(history), pays_for_length(history)]
+}
+
+/// A policy is paid by a reward model whose scores follow the length of completions.
+fn pays_for_length(history: &History) -> Option<DueAlarm> {
+    let Level { mean, error } = history.last(PAID_LENGTH)?;
+    (mean.abs() - LIKELY * error > PAYS_FOR_LENGTH).then_some(())?;
+    let what = if mean > 0.0 { "long" } else { "short" };
+    let message = format!(
+        "the reward model pays for {what} completions: the correlation of its scores with the tokens of the \
+         last steps' completions is {mean:.2}. Read completions with a high reward, look at the length bias \
+         that `whet train rm` printed, and lower `reward.model_weight` or train another reward model"
+    );
+    Some(DueAlarm { term: Some("model".to_owned()), ..due("reward_model_follows_length", message) })
 }
 
 /// The scores of held-out pairs follow length, or are wrong where the better reply is the shorter one.
 fn length_bias(history: &History) -> Option<DueAlarm> {
     let (r, pairs) = (history.newest(RM_LENGTH)?, history.newest(RM_PAIRS)?);
+    // Before anything is learnt leads are tiny, and may follow anything.
+    history.newest(RM_ACCURACY_LOW).filter(|&low| low > 0.5)?;
     // Fisher's transform has the standard error 1/√(n - 3), whatever the correlation.
     let follows = pairs > 4.0
         && r.min(1.0 - 1e-12).atanh() - LIKELY / (pairs - 3.0).sqrt() > FOLLOWS_LENGTH.atanh();
@@ -133,10 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn three_guesses_in_a_row_ring_and_two_do_not() {
+    fn five_guesses_in_a_row_ring_and_four_do_not() {
         let (guess, knows) = (measured(0.55, 0.0, 0.5), measured(0.7, 0.0, 0.7));
-        assert!(codes(&[guess.clone(), guess.clone()]).is_empty());
-        assert!(codes(&[guess.clone(), knows, guess.clone()]).is_empty());
-        assert_eq!(codes(&[guess.clone(), guess.clone(), guess]), ["rm_at_chance"]);
+        let four = vec![guess.clone(); 4];
+        assert!(codes(&four).is_empty());
+        assert!(codes(&[&four[..], &[knows], &four].concat()).is_empty());
+        assert_eq!(codes(&vec![guess; 5]), ["rm_at_chance"]);
+        // Nor do scores that follow length before they order anything.
+        assert!(codes(&[measured(0.55, 0.9, 0.2)]).is_empty());
     }
 }

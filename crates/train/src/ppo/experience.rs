@@ -70,7 +70,7 @@ pub(super) struct Experiences {
 
 impl Experiences {
     /// The completions of a step; nothing is estimated yet.
-    pub(super) fn new(step_rollouts: &StepRollouts) -> Self {
+    pub(super) fn new(config: &PpoConfig, step_rollouts: &StepRollouts) -> Self {
         let mut all = Vec::new();
         for (at, group) in step_rollouts.groups.iter().enumerate() {
             for (index, rollout) in group.rollouts.iter().enumerate() {
@@ -88,7 +88,8 @@ impl Experiences {
                         returns: Vec::new(),
                         rollout: RolloutIndex { group: at, rollout: index },
                         reward: if is_last { rollout.outcome.reward.total() } else { 0.0 },
-                        is_cut_off: !is_last || finish == Finish::Length,
+                        is_cut_off: !is_last
+                            || (config.bootstrap_truncated && finish == Finish::Length),
                     });
                 }
             }

@@ -16,6 +16,7 @@ mod models;
 mod progress;
 pub mod stops;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -44,7 +45,7 @@ use crate::rollouts::tasks::{NextStep, StepRollouts, TaskWithTraces, Tasks};
 use crate::rollouts::{Collection, held_out};
 use crate::session::{Progress, Session, restore};
 use crate::student::Student;
-use crate::watch::{Ended, Phase, StepReport, Watch};
+use crate::watch::{Ended, Phase, StepReport, Warning, Watch};
 
 /// The name of this training in events and checkpoints.
 pub const STAGE: &str = "ppo";
@@ -112,6 +113,7 @@ fn steps(student: &mut Student, session: &mut Session, ppo: &Ppo<'_>) -> Result<
         return Ok(Ended::Because { step: progress.step, reason });
     }
     let mut rollouts = Rollouts::open(session, student)?;
+    let mut constant = ConstantRewards::default();
     while progress.step < steps {
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
@@ -142,7 +144,8 @@ fn steps(student: &mut Student, session: &mut Session, ppo: &Ppo<'_>) -> Result<
         };
         let check = stops::check(&config.ppo, &mut rules, figures);
         session.stop_check(step, check.stops, check.reason)?;
-        let report = StepReport { step, steps, took, values, warnings: Vec::new(), again: false };
+        let warnings = constant.see(step, &values).into_iter().collect();
+        let report = StepReport { step, steps, took, values, warnings, again: false };
         session.step(report, &|term| suspects(step_rollouts, term), ppo.watch)?;
         rules.ended = check.stops.then(|| check.reason.to_owned());
         progress.ppo = Some(rules.clone());
@@ -242,7 +245,7 @@ impl<'a, 't> Training<'a, 't> {
         };
         let began = Instant::now();
         measured.paid = self.models.pay(student, config, &mut step_rollouts)?;
-        let mut experiences = Experiences::new(&step_rollouts);
+        let mut experiences = Experiences::new(&config.ppo, &step_rollouts);
         let work = Work { step: progress.step + 1, experiences: &experiences };
         let values = self.learner.values(student, &self.models, work)?;
         let reference = self.learner.reference(student, &self.models, work)?;
@@ -267,6 +270,35 @@ impl PpoProgress {
     fn ended(&self) -> Option<&'static str> {
         let known = [KL_TOO_LARGE, REWARD_STALLED, EPOCHS_DONE];
         known.into_iter().find(|reason| self.ended.as_deref() == Some(*reason))
+    }
+}
+
+/// Steps from the first on in which all rewards were equal.
+#[derive(Debug, Default)]
+struct ConstantRewards {
+    steps: u64,
+}
+
+impl ConstantRewards {
+    /// After so many, it is said.
+    const STEPS: u64 = 3;
+
+    fn see(&mut self, step: u64, values: &BTreeMap<String, f64>) -> Option<Warning> {
+        let is_constant = |std: &f64| *std < 1e-9;
+        if step == self.steps + 1
+            && values.get(metric::PPO_REWARD_STD.name).is_some_and(is_constant)
+        {
+            self.steps = step;
+        }
+        let mean = values.get(metric::PPO_MEAN_REWARD.name).copied().unwrap_or_default();
+        (step == Self::STEPS && self.steps == step).then(|| Warning {
+            code: "constant_reward".to_owned(),
+            message: format!(
+                "all rewards of the first {step} steps are {mean:.3}: nothing can be learnt from rewards \
+                 that never vary. Take easier or harder tasks, teach the student first with `whet train \
+                 sft`, or pay for parts of a solution (`reward.composite`, `reward.tests`)"
+            ),
+        })
     }
 }
 

@@ -15,6 +15,7 @@ mod guess;
 mod held_out;
 mod invariance;
 mod lost;
+mod ppo;
 mod recorded;
 mod reward_model;
 mod school;

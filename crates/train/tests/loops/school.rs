@@ -27,6 +27,7 @@ use whetstone_record::event::Event;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::TaskWithTraces;
 use whetstone_train::grpo::{self, Grpo, grpo};
+use whetstone_train::ppo::{self, Ppo, ppo};
 use whetstone_train::recorded::Recorded;
 use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::sft::{self, Sft, sft};
@@ -202,13 +203,55 @@ impl School {
         self.dir.path().join(run).join(file)
     }
 
-    /// Everything of a directory of a run, by name.
+    /// Everything of a directory of a run and of its folders, by path.
     pub(crate) fn files(&self, run: &str, dir: &str) -> BTreeMap<String, Vec<u8>> {
-        let entries = fs::read_dir(self.path(run, dir)).unwrap().map(Result::unwrap);
-        let file = |entry: fs::DirEntry| {
-            (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(self.path(run, dir)).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                let inner = self.files(run, &format!("{dir}/{name}"));
+                files.extend(inner.into_iter().map(|(of, bytes)| (format!("{name}/{of}"), bytes)));
+            } else {
+                files.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+        files
+    }
+
+    /// Trains with PPO in a new run, from an adapter and with a reward model if there are any.
+    pub(crate) fn ppo(&self, name: &str, models: PpoModels<'_>) -> Result<Ended, TrainError> {
+        self.ppo_on(self.create(name, ppo::STAGE), None, models, nobody())
+    }
+
+    /// Goes on with a run of PPO.
+    pub(crate) fn ppo_again(&self, name: &str, models: PpoModels<'_>) -> Result<Ended, TrainError> {
+        let (session, checkpoint) = self.resume(name, ppo::STAGE)?;
+        self.ppo_on(session, checkpoint.as_deref(), models, nobody())
+    }
+
+    /// Trains with PPO in a run, with whoever looks on.
+    pub(crate) fn ppo_on(
+        &self,
+        mut session: Session,
+        checkpoint: Option<&Path>,
+        models: PpoModels<'_>,
+        watch: Watch<'_>,
+    ) -> Result<Ended, TrainError> {
+        let mut student = self.student(checkpoint.or(models.initial))?;
+        let pays = Pays { worth: Arc::clone(&self.worth), replied: Arc::clone(&self.replied) };
+        let training = Ppo {
+            config: &self.config,
+            tasks: &self.tasks,
+            held_out: &self.held_out,
+            environment: self.environment.as_deref().unwrap_or(&pays),
+            judges: 2,
+            limits: Limits::default(),
+            initial: models.initial,
+            reward_model: models.reward_model,
+            checkpoint,
+            watch,
         };
-        entries.map(file).collect()
+        ppo(&mut student, &mut session, &training)
     }
 
     /// The events of a run.
@@ -238,6 +281,13 @@ impl School {
         };
         self.events(run).into_iter().filter_map(of).collect()
     }
+}
+
+/// The directories that a training with PPO begins with.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PpoModels<'a> {
+    pub(crate) initial: Option<&'a Path>,
+    pub(crate) reward_model: Option<&'a Path>,
 }
 
 /// Nobody looks on, and nobody stops anything.
@@ -325,6 +375,12 @@ fn settings() -> Config {
     config.training.max_steps = 3;
     config.training.learning_rate = 1e-2;
     config.training.save_steps = 0;
+    config.ppo.max_completion_length = 10;
+    config.ppo.batch_size = 16;
+    config.ppo.mini_batch_size = 4;
+    config.ppo.ppo_epochs = 2;
+    config.ppo.learning_rate = 1e-3;
+    config.ppo.min_improvement = -1e9;
     config
 }
 

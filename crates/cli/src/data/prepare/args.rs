@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use whetstone_core::Seed;
 use whetstone_data::prepare::{DEFAULT_NGRAM, Split};
 use whetstone_data::source::Difficulty;
 use whetstone_recipe::datasets::SourcesNamed;
+use whetstone_recipe::preparing::PrepareRequest;
 
 use crate::cli::ConfigArgs;
 
@@ -104,8 +106,24 @@ pub struct PrepareArgs {
 }
 
 impl PrepareArgs {
+    /// The tasks to prepare.
+    pub(super) fn request(&self, seed: Seed) -> PrepareRequest {
+        PrepareRequest {
+            named: self.named(),
+            embedded: self.embedded,
+            families: self.families.clone(),
+            decontaminate: self.decontaminate.clone(),
+            ngram: self.ngram,
+            limit: self.limit,
+            split: self.split.into(),
+            val_fraction: self.val_fraction,
+            seed,
+            out: self.out.clone(),
+        }
+    }
+
     /// The sources that are named.
-    pub(super) fn named(&self) -> SourcesNamed {
+    fn named(&self) -> SourcesNamed {
         SourcesNamed {
             mbpp: self.mbpp.clone(),
             apps: self.apps.clone(),

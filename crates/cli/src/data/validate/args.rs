@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use whetstone_recipe::validation::ValidateRequest;
+use whetstone_recipe::validation::{DEFAULT_MAX_CPU_SHARE, DEFAULT_REPEATS, ValidateRequest};
 
 use crate::cli::ConfigArgs;
 
@@ -25,11 +25,11 @@ pub struct ValidateArgs {
     pub dropped: Option<PathBuf>,
 
     /// Runs of each reference, each with another `PYTHONHASHSEED`
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_REPEATS, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub repeats: u32,
 
     /// A reference that needs more than this share of `sandbox.cpu_seconds` is too slow
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_MAX_CPU_SHARE, value_parser = share)]
     pub max_cpu_share: f64,
 
     /// Validate only the first N tasks

@@ -21,7 +21,7 @@ pub struct Cursor {
     pub(in crate::report) events: Position,
     /// Position in the rollouts.
     pub(in crate::report) rollouts: SurveyReach,
-    /// The crc of the figures that were seen; 0 if there were none.
+    /// The crc of the figures and stages that were seen; 0 if there were none.
     pub(in crate::report) figures_crc: u32,
 }
 

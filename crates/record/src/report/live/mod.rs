@@ -50,7 +50,7 @@ struct LiveStart {
 impl LivePage {
     /// Reads the data that a run's page draws.
     pub fn read(view: &RunView) -> Result<Self, ViewError> {
-        Ok(Self { view: view.clone(), drawn: Drawn::read(view)? })
+        Ok(Self { view: view.clone(), drawn: Drawn::read(view, PageForm::Live)? })
     }
 
     /// Writes the text of the page.

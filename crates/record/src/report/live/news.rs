@@ -12,8 +12,10 @@ use crate::report::chunk::pack;
 use crate::report::completions::CompletionIndex;
 use crate::report::figures;
 use crate::report::limits::CHUNK_BYTES;
+use crate::report::page::PageForm;
 use crate::report::rollouts::{self, Journals};
 use crate::report::shown::{SamplingFields, Shown};
+use crate::report::stage_rows;
 use crate::report::survey::{Survey, SurveyReach};
 use crate::report::tasks::Known;
 use crate::run_dir::RunView;
@@ -115,15 +117,22 @@ fn new_events(
     Ok((reader.place(), false))
 }
 
-/// Adds the figures if they are others than before; returns their crc.
+/// Adds figures and stages if they are others than before; returns their crc.
 fn new_figures(
     view: &RunView,
     before_crc: u32,
     records: &mut Vec<Box<RawValue>>,
 ) -> Result<u32, ViewError> {
-    let Some((figures, crc)) = figures::read(view)? else { return Ok(0) };
+    let (figures, stages) = (figures::read(view)?, stage_rows::read(view, PageForm::Live)?);
+    let crc = |one: Option<u32>| one.unwrap_or(0);
+    let crc = crc(figures.as_ref().map(|one| one.1)) ^ crc(stages.as_ref().map(|one| one.1));
     if crc != before_crc {
-        records.push(raw(&figures)?);
+        if let Some((figures, _)) = &figures {
+            records.push(raw(figures)?);
+        }
+        if let Some((stages, _)) = &stages {
+            records.push(raw(stages)?);
+        }
     }
     Ok(crc)
 }

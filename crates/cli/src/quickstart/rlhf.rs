@@ -1,0 +1,86 @@
+//! `whet quickstart --recipe rlhf`: PPO beside SFT, and what is claimed of it.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use whetstone_eval::{Compared, Figure};
+use whetstone_recipe::quickstart::rlhf::{self, RlhfOutcome, RlhfReport};
+use whetstone_recipe::stages::StopFlags;
+use whetstone_recipe::text::duration;
+
+use super::QuickstartArgs;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::train::stop;
+
+/// Runs the stages and prints the comparison.
+pub(super) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let at_once = Arc::default();
+    let stop = stop::on_signal_unless(printer, Arc::clone(&at_once));
+    let flags = StopFlags { stop: &stop, at_once: &at_once };
+    match rlhf::run(&args.request(), flags, &printer)? {
+        RlhfOutcome::Planned(plan) if args.json => printer.json(&plan)?,
+        RlhfOutcome::Planned(plan) => printer.raw(&plan.text())?,
+        RlhfOutcome::Stopped(resume) => {
+            printer
+                .note(format_args!("stopped; completed stages are kept, resume with `{resume}`"));
+        }
+        RlhfOutcome::Done(report) if args.json => printer.json(&report)?,
+        RlhfOutcome::Done(report) => printer.raw(&text(&report))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// What is claimed of PPO over SFT, by figure.
+fn claim(figure: Figure) -> &'static str {
+    match figure {
+        Figure::SyntaxRate => "+10 points (85 to 95 %)",
+        Figure::TestsPassed => "+15 points (70 to 85 %)",
+        Figure::Quality => "+1.3 (7.5 to 8.8)",
+        Figure::Diversity => "+40 % of itself",
+        Figure::DiversityPassing => "",
+    }
+}
+
+fn text(report: &RlhfReport) -> String {
+    let comparison = &report.comparison;
+    let mut text = format!(
+        "{} held-out tasks; 95 % intervals, differences paired by task\n\n  {:<19} {:<22} {:<22} {:<28} {}\n",
+        comparison.tasks, "", "SFT", "PPO", "PPO - SFT", "claimed in the requirements"
+    );
+    for (k, compared) in &comparison.pass_at_k {
+        row(&mut text, &format!("pass@{k}"), compared, "");
+    }
+    for (figure, compared) in &comparison.figures {
+        row(&mut text, figure.label(), compared, claim(*figure));
+    }
+    let kl = report.kl;
+    let _ = writeln!(
+        text,
+        "  {:<19} mean {:.4} over {} steps, at most {:.4}; claimed: below 0.01",
+        "KL of PPO's updates", kl.mean, kl.steps, kl.max
+    );
+    let _ = writeln!(text, "\n  {:<10} {:>8}", "stage", "time");
+    for stage in &report.stages {
+        let _ = writeln!(text, "  {:<10} {:>8}", stage.name, duration(stage.seconds));
+    }
+    let _ = writeln!(text, "  {:<10} {:>8}", "all", duration(report.seconds));
+    let _ = writeln!(text, "\n  run   {}", report.run);
+    if let Some(page) = &report.page {
+        let _ = writeln!(text, "  page  {page}");
+    }
+    text
+}
+
+fn row(text: &mut String, name: &str, compared: &Compared, claim: &str) {
+    let Compared { before, after, difference } = compared;
+    let side = |value: f64, low: f64, high: f64| format!("{value:.3} [{low:.3}, {high:.3}]");
+    let change =
+        format!("{:+.3} [{:+.3}, {:+.3}]", difference.value, difference.low, difference.high);
+    let line = format!(
+        "  {name:<19} {:<22} {:<22} {change:<28} {claim}",
+        side(before.value, before.low, before.high),
+        side(after.value, after.low, after.high),
+    );
+    let _ = writeln!(text, "{}", line.trim_end());
+}

@@ -1,0 +1,99 @@
+//! Preparing: data sets in, two files of tasks out.
+
+use std::path::{Path, PathBuf};
+
+use whetstone_core::Seed;
+use whetstone_data::prepare::{PrepareSummary, Preparing, Split, prepare};
+
+use crate::datasets::{SourcesNamed, embedded};
+use crate::failure::Failure;
+use crate::observer::Observer;
+
+/// Tasks to prepare.
+#[derive(Debug, Clone)]
+pub struct PrepareRequest {
+    /// The data sets that are named.
+    pub named: SourcesNamed,
+    /// So many generated tasks.
+    pub embedded: Option<usize>,
+    /// Their families; all if the list is empty.
+    pub families: Vec<String>,
+    /// Benchmarks that no task may be known to.
+    pub decontaminate: Vec<PathBuf>,
+    /// Words in a row that make a task known to a benchmark.
+    pub ngram: usize,
+    /// Only so many tasks of each source.
+    pub limit: Option<usize>,
+    /// The origin of the split of data sets.
+    pub split: Split,
+    /// The part of each source that is for validation, where none is published.
+    pub val_fraction: f64,
+    /// The seed of the split and of generated tasks.
+    pub seed: Seed,
+    /// The folder for the three files.
+    pub out: PathBuf,
+}
+
+/// Prepares tasks.
+///
+/// # Errors
+///
+/// If a source cannot be had or read, or nothing is left of all of them.
+pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareSummary, Failure> {
+    let origins = request.named.origins(observer)?;
+    let made = request.embedded.map(|count| embedded(request.seed, count, &request.families));
+    let made = made.transpose()?.unwrap_or_default();
+    if request.embedded.is_some_and(|wanted| made.len() < wanted) {
+        observer.note(&format_args!("at most {} embedded tasks can be generated", made.len()));
+    }
+    // One step for each source and benchmark, and then comparing and writing.
+    let steps = origins.len() + request.decontaminate.len() + 2;
+    let progress = observer.progress("step");
+    progress.reach(0, steps as u64);
+    let report = prepare(&Preparing {
+        origins,
+        made,
+        benchmarks: request.decontaminate.clone(),
+        ngram: request.ngram,
+        seed: request.seed,
+        split: request.split,
+        val_fraction: request.val_fraction,
+        limit: request.limit,
+        out: &request.out,
+        on_step: &|step| {
+            progress.phase(step, 0, 0);
+            progress.add_one();
+        },
+    });
+    progress.finish();
+    Ok(report?)
+}
+
+/// Whether a source would have to be downloaded.
+pub(crate) fn is_download(named: &SourcesNamed) -> bool {
+    let given = [&named.mbpp, &named.apps, &named.humaneval, &named.leetcode];
+    let is_missing = |path: &PathBuf| !Path::new(path).exists();
+    let nothing = given.iter().all(|path| path.is_none()) && named.tasks.is_empty();
+    (nothing && !named.embedded) || given.into_iter().flatten().any(is_missing)
+}
+
+/// The sources of a request, as text.
+pub(crate) fn sources(request: &PrepareRequest) -> Vec<String> {
+    let named = &request.named;
+    let given = [
+        ("MBPP", &named.mbpp),
+        ("APPS", &named.apps),
+        ("HumanEval", &named.humaneval),
+        ("LeetCode", &named.leetcode),
+    ];
+    let given = given.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
+    let mut sources: Vec<String> =
+        given.map(|(name, path)| format!("{name}: {}", path.display())).collect();
+    sources.extend(named.tasks.iter().map(|path| format!("tasks: {}", path.display())));
+    sources.extend(request.embedded.map(|count| format!("{count} generated tasks")));
+    if sources.is_empty() {
+        let apps = if named.skip_apps { "" } else { " and APPS" };
+        sources.push(format!("MBPP{apps}, from the hub"));
+    }
+    sources
+}

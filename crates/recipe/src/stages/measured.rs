@@ -1,0 +1,71 @@
+//! A model of a stage, sampled on tasks and judged: what `eval` and `sample` share.
+
+use std::path::PathBuf;
+
+use whetstone_eval::{Estimate, RESULTS, Results};
+use whetstone_record::stages::StageFigure;
+
+use super::job::{Job, StageEnd};
+use super::models::policy;
+use crate::dry_run::Outcome;
+use crate::evaluation::{self, EvalRequest};
+use crate::failure::Failure;
+
+/// How a model is sampled.
+pub(super) struct SampleOptions {
+    pub(super) max_tokens: Option<usize>,
+    pub(super) max_tasks: Option<usize>,
+    pub(super) skip_greedy: bool,
+    pub(super) keep_tokens: bool,
+}
+
+/// Measures the model of a stage, or the student where no stage made one.
+pub(super) fn measure(
+    job: &Job<'_>,
+    tasks: PathBuf,
+    sampling: &SampleOptions,
+) -> Result<Outcome<StageEnd>, Failure> {
+    let out = job.dir();
+    // Complete results may be there: of a process that was killed before it recorded the stage.
+    if !job.dry_run && out.join(RESULTS).exists() {
+        return Ok(Outcome::Done(Some(figures(&Results::read(&out)?))));
+    }
+    let model = policy(job)?;
+    let mut sources = job.sources.clone();
+    sources.set.push(format!("run.dir={}", job.stages.display()));
+    sources.set.extend(job.device.map(|device| format!("run.device={device}")));
+    let request = EvalRequest {
+        best_of: None,
+        tasks,
+        model: Some(model),
+        adapter: None,
+        server: None,
+        samples: None,
+        out,
+        max_tokens: sampling.max_tokens,
+        max_tasks: sampling.max_tasks,
+        skip_greedy: sampling.skip_greedy,
+        keep_tokens: sampling.keep_tokens,
+        fresh: false,
+        dry_run: job.dry_run,
+        eight_bit: job.config.student.load_in_8bit,
+        threads: job.threads,
+        sources,
+    };
+    Ok(match evaluation::run(&request, job.stop, job.observer)? {
+        Outcome::Planned(plan) => Outcome::Planned(plan),
+        Outcome::Done(results) => Outcome::Done(results.as_ref().map(figures)),
+    })
+}
+
+fn figures(results: &Results) -> Vec<StageFigure> {
+    let figure = |name: String, found: &Estimate| {
+        let interval = Some([found.low, found.high]);
+        StageFigure { name, value: found.value, interval }
+    };
+    let by_k = results.pass_at_k.iter().map(|(k, found)| figure(format!("pass@{k}"), found));
+    let greedy = results.greedy.iter().map(|found| figure("greedy pass@1".to_owned(), found));
+    let programs =
+        results.figures.iter().map(|(which, found)| figure(which.label().to_owned(), found));
+    by_k.chain(greedy).chain(programs).collect()
+}

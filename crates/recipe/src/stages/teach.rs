@@ -1,0 +1,70 @@
+//! `teach`: tasks into a teacher's traces.
+
+use serde::Deserialize;
+
+use super::job::{Job, Kind, StageEnd, Stops, figure, options};
+use super::what::{Take, What};
+use crate::dry_run::Outcome;
+use crate::failure::Failure;
+use crate::teaching::{self, TeachRequest, TeacherChoice};
+use crate::{TRACES, number};
+
+/// The kind.
+pub(super) const KIND: Kind = Kind {
+    name: "teach",
+    command: "whet teach",
+    takes: |_| vec![Take::Needs(What::Tasks)],
+    makes: &[(What::Traces, TRACES)],
+    check: |entry, _| options::<TeachOptions>(entry),
+    run,
+    stops: Stops::AtOnce,
+};
+
+/// The options, named as the flags of `whet teach`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TeachOptions {
+    teacher: TeacherOption,
+    max_tasks: Option<u32>,
+    num_samples: Option<u32>,
+    no_judge: bool,
+    strict: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TeacherOption {
+    #[default]
+    Remote,
+    Embedded,
+    Reference,
+}
+
+fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
+    job.create_dir()?;
+    let options: TeachOptions = job.options()?;
+    let request = TeachRequest {
+        tasks: job.needed(What::Tasks),
+        out: job.dir().join(TRACES),
+        teacher: match options.teacher {
+            TeacherOption::Remote => TeacherChoice::Remote,
+            TeacherOption::Embedded => TeacherChoice::Embedded,
+            TeacherOption::Reference => TeacherChoice::Reference,
+        },
+        max_tasks: options.max_tasks,
+        num_samples: options.num_samples,
+        // Complete traces may be there: of a process that was killed before it recorded the stage.
+        only_missing: true,
+        fresh: false,
+        no_judge: options.no_judge,
+        strict: options.strict,
+        dry_run: job.dry_run,
+    };
+    Ok(match teaching::run(&request, job.config, job.observer)? {
+        Outcome::Planned(plan) => Outcome::Planned(plan),
+        Outcome::Done(report) => Outcome::Done(Some(vec![
+            figure("traces", number(report.responses)),
+            figure("passing traces", number(report.passing)),
+        ])),
+    })
+}

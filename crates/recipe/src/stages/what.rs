@@ -1,0 +1,76 @@
+//! What stages give to each other.
+
+/// An input or an output of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// Tasks to learn from.
+    Tasks,
+    /// Tasks to measure by.
+    HeldOut,
+    /// Traces of a teacher.
+    Traces,
+    /// A model: an adapter, or a whole one.
+    Model,
+    /// Judged rollouts.
+    Rollouts,
+    /// Preference pairs to learn from.
+    Pairs,
+    /// Preference pairs to measure by.
+    HeldOutPairs,
+    /// A reward model.
+    RewardModel,
+}
+
+impl What {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Tasks,
+        Self::HeldOut,
+        Self::Traces,
+        Self::Model,
+        Self::Rollouts,
+        Self::Pairs,
+        Self::HeldOutPairs,
+        Self::RewardModel,
+    ];
+
+    /// Its name in a stage file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::HeldOut => "held_out",
+            Self::Traces => "traces",
+            Self::Model => "model",
+            Self::Rollouts => "rollouts",
+            Self::Pairs => "pairs",
+            Self::HeldOutPairs => "held_out_pairs",
+            Self::RewardModel => "reward_model",
+        }
+    }
+
+    /// That of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.name() == name)
+    }
+}
+
+/// An input of a kind of stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// It cannot do without.
+    Needs(What),
+    /// It takes it where there is one.
+    May(What),
+    /// It cannot do without one of them, and takes all that there are.
+    OneOf(&'static [What]),
+}
+
+impl Take {
+    /// All that may be taken.
+    pub fn whats(&self) -> &[What] {
+        match self {
+            Self::Needs(what) | Self::May(what) => std::slice::from_ref(what),
+            Self::OneOf(whats) => whats,
+        }
+    }
+}
