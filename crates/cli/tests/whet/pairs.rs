@@ -79,7 +79,7 @@ fn bad_rows_are_named_and_strict_refuses_them() {
         json!({"prompt": "q", "chosen": "c\u{1b}[31m", "rejected": "c\u{1b}[31m"}),
         json!({"chosen": [{"role": "\u{1b}]0;x", "content": "a"}], "rejected": "b"}),
     ];
-    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let text = rows.map(|row| row.to_string()).join("\n");
     fs::write(dir.path().join("hub.jsonl"), text).unwrap();
     let ran = pairs(dir.path(), &["--pairs", "name=hub.jsonl"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
