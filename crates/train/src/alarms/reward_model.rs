@@ -1,5 +1,7 @@
 //! When the alarms of a reward model are due: its scores follow length, or nothing.
 
+use whetstone_core::reward::MODEL;
+
 use super::history::{
     History, Level, PAID_LENGTH, RM_ACCURACY, RM_ACCURACY_LOW, RM_LABEL_LENGTH, RM_LENGTH,
     RM_PAIRS, RM_SHORTER, RM_SHORTER_PAIRS,
@@ -31,7 +33,7 @@ fn pays_for_length(history: &History) -> Option<DueAlarm> {
          last steps' completions is {mean:.2}. Read completions with a high reward, look at the length bias \
          that `whet train rm` printed, and lower `reward.model_weight` or train another reward model"
     );
-    Some(DueAlarm { term: Some("model".to_owned()), ..due("reward_model_follows_length", message) })
+    Some(DueAlarm { term: Some(MODEL.to_owned()), ..due("reward_model_follows_length", message) })
 }
 
 /// The scores of held-out pairs follow length, or are wrong where the better reply is the shorter one.
