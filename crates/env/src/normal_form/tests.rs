@@ -134,8 +134,8 @@ fn one_sign_is_near_and_another_algorithm_is_far() {
 #[test]
 fn programs_that_do_not_compile_are_compared_by_their_text() {
     let broken = LOOP.replace("values:", "values");
-    let near = distance(LOOP, &broken);
-    assert!(near > 0.0 && near < 0.2, "{near}");
+    let typo = distance(LOOP, &broken);
+    assert!(typo > 0.0 && typo < 0.2, "{typo}");
     near(distance(&broken, &broken.replace("value", "x").replace("result", "y")), 0.0);
     near(distance("", ""), 0.0);
     near(distance("", LOOP), 1.0);
