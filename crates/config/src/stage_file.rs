@@ -112,7 +112,7 @@ impl StageFile {
         let name = form.text(&table, "name").unwrap_or_else(|| stem(&path));
         let stages = form.stages(&table);
         match form.problems {
-            problems if problems.is_empty() => Ok(Self { path, name, stages, text }),
+            problems if problems.is_empty() => Ok(Self { path, text, name, stages }),
             problems => Err(problems),
         }
     }
@@ -313,7 +313,7 @@ fn is_name(name: &str) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let first = name.as_bytes().first();
     name.len() <= MAX_NAME_BYTES
-        && name.as_bytes().iter().all(|byte| is_plain(byte))
+        && name.as_bytes().iter().all(is_plain)
         && first.is_some_and(u8::is_ascii_alphanumeric)
 }
 
