@@ -65,6 +65,55 @@ const LEARNING = [
   },
 ];
 
+const REWARD_MODEL = [
+  {
+    title: "Pairs in the right order", format: share, from: 0, to: 1,
+    series: [
+      ["rm/accuracy", "pairs of the step", 1],
+      ["rm/held_out_accuracy", "held-out pairs", 2],
+      ["rm/held_out_accuracy_low", "95 % interval: lower end", 7],
+      ["rm/held_out_accuracy_high", "95 % interval: upper end", 7],
+    ],
+    notes: [
+      "Pairs whose chosen reply scores higher. Half of them is chance. If the step's pairs rise while held-out " +
+        "pairs do not, the reward model overfits.",
+    ],
+  },
+  {
+    title: "Lead of the chosen reply",
+    series: [
+      ["rm/margin", "pairs of the step", 1],
+      ["rm/held_out_margin", "held-out pairs", 2],
+      ["rm/score_mean", "mean score", 7],
+    ],
+    notes: ["Mean difference of the scores, chosen less rejected."],
+  },
+  {
+    title: "Calibration of held-out pairs", from: 0,
+    series: [
+      ["rm/held_out_calibration_error", "calibration error", 2],
+      ["rm/held_out_brier", "Brier score", 1],
+    ],
+    notes: [
+      "Whether sigmoid(chosen - rejected) is the probability that the order is right. The calibration error of few " +
+        "pairs is above 0 by chance.",
+    ],
+  },
+  {
+    title: "Scores and length",
+    series: [
+      ["rm/length_correlation", "correlation of score and length", 2],
+      ["rm/label_length_correlation", "correlation of label and length", 7],
+      ["rm/accuracy_chosen_longer", "accuracy, chosen is longer", 3],
+      ["rm/accuracy_chosen_shorter", "accuracy, chosen is shorter", 4],
+    ],
+    notes: [
+      "A reward model that has learnt length follows it more than the labels do, and is wrong where the better " +
+        "reply is the shorter one.",
+    ],
+  },
+];
+
 const HEALTH = [
   {
     title: "Loss",
@@ -74,6 +123,7 @@ const HEALTH = [
       ["teacher_sft/loss", "teacher's traces", 3],
       ["self_sft/loss", "own best answers", 4],
       ["sft/loss", "traces", 3],
+      ["rm/loss", "preference pairs", 5],
     ],
     notes: [
       (has) => has("grpo/policy_loss") &&
@@ -81,6 +131,8 @@ const HEALTH = [
         "progress: look at reward and KL.",
       (has) => ["teacher_sft/loss", "self_sft/loss", "sft/loss"].some(has) &&
         "Losses on traces are the mean cross-entropy of their tokens, in nats: they should fall.",
+      (has) => has("rm/loss") &&
+        "The loss on preference pairs begins at 0.69, that of a guess, and should fall.",
     ],
   },
   {
@@ -125,6 +177,7 @@ const HEALTH = [
       ["teacher_sft/grad_norm", "teacher's traces", 3],
       ["self_sft/grad_norm", "own best answers", 4],
       ["sft/grad_norm", "traces", 3],
+      ["rm/grad_norm", "preference pairs", 5],
     ],
     notes: ["Before clipping, each with its weight. A loss whose gradient dwarfs the others determines the update."],
   },
@@ -146,6 +199,7 @@ const HEALTH = [
     series: [
       ["train/lr", "learning rate", 7],
       ["sft/lr", "learning rate", 7],
+      ["rm/lr", "learning rate", 7],
     ],
   },
 ];
@@ -174,11 +228,11 @@ const SPEED = [
 ];
 
 /** Every chart with the section that it stands in. */
-const CATALOGUE = Object.entries({ learning: LEARNING, health: HEALTH, speed: SPEED })
+const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL], health: HEALTH, speed: SPEED })
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks"]);
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens"]);
 const TERM_METRICS = "reward/";
 
 /** The order of verdicts, and which are alike enough to share a colour. */

@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advantage;
+pub mod best_of;
 pub mod bradley_terry;
 pub mod cross_entropy;
 pub mod entropy;

@@ -8,10 +8,13 @@ use serde::Serialize;
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
+use crate::best_of;
+use crate::bootstrap::RESAMPLES;
 use crate::error::EvalError;
-use crate::estimate::{Difference, Estimate, compare, pass_at_k};
+use crate::estimate::{Difference, Estimate, compare, difference, pass_at_k};
 use crate::figure::{Figure, TaskFigures};
 use crate::results::{Results, TaskCount};
+use crate::sign_flip::FLIPS;
 
 /// Two evaluations beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +35,8 @@ pub struct Comparison {
     pub greedy: Option<Compared>,
     /// Figures of the programs that both sides have.
     pub figures: BTreeMap<Figure, Compared>,
+    /// The best of N by a reward model, for those N that both sides have.
+    pub best_of: BTreeMap<u32, Compared>,
     /// Tasks that the second solves and the first does not, those that changed most first.
     pub gained: Vec<Flipped>,
     /// Tasks that the first solves and the second does not.
@@ -88,6 +93,7 @@ impl Comparison {
             pass_at_k,
             greedy,
             figures: figures(before, after),
+            best_of: best_of(before, after),
             gained,
             lost,
         })
@@ -129,6 +135,25 @@ fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
     Figure::ALL.into_iter().filter_map(of).collect()
 }
 
+/// The best of N over the tasks that have it on both sides.
+fn best_of(before: &Results, after: &Results) -> BTreeMap<u32, Compared> {
+    let later: HashMap<&TaskId, &TaskCount> =
+        after.by_task.iter().map(|count| (&count.id, count)).collect();
+    let of = |&count: &u32| {
+        let change = |task: &TaskCount| {
+            Some(best_of::value(later.get(&task.id)?, count)? - best_of::value(task, count)?)
+        };
+        let changes: Vec<f64> = before.by_task.iter().filter_map(change).collect();
+        let left_out = before.by_task.len() - changes.len();
+        let (first, second) =
+            (best_of::estimate(&before.by_task, count)?, best_of::estimate(&after.by_task, count)?);
+        let difference = (!changes.is_empty()).then(|| difference(&changes, RESAMPLES, FLIPS))?;
+        let difference = Difference { left_out, ..difference };
+        Some((count, Compared { before: first, after: second, difference }))
+    };
+    before.best_of.keys().filter_map(of).collect()
+}
+
 /// The tasks that were gained, and those that were lost.
 fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
     let earlier: HashMap<&TaskId, &TaskCount> =
@@ -155,6 +180,13 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 mod tests {
     use super::*;
 
+    /// Only its N matters here.
+    const BEST: crate::best_of::BestOf = {
+        let value = Estimate { value: 0.0, low: 0.0, high: 0.0, tasks: 1, left_out: 0 };
+        let gain = Difference { value: 0.0, low: 0.0, high: 0.0, tasks: 1, left_out: 0, p: 1.0 };
+        crate::best_of::BestOf { value, gain }
+    };
+
     /// Results of tasks with these numbers of passes out of four samples.
     fn results(passed: &[u64], k: &[u32]) -> Results {
         let by_task: Vec<TaskCount> = (0..)
@@ -163,7 +195,8 @@ mod tests {
                 let id = TaskId::try_from(format!("t/{at}")).unwrap();
                 let rate = f64::from(u32::try_from(passed).unwrap()) / 4.0;
                 let figures = [(Figure::SyntaxRate, rate)].into();
-                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2), figures }
+                let best_of = [(2, rate)].into();
+                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2), figures, best_of }
             })
             .collect();
         let tallies: Vec<Tally> = by_task.iter().map(TaskCount::tally).collect();
@@ -172,6 +205,7 @@ mod tests {
         Results {
             pass_at_k: k.iter().map(figure).collect(),
             greedy: pass_at_k(&greedy, 1).ok(),
+            best_of: [(2, BEST)].into(),
             by_task,
             ..Results::default()
         }
@@ -198,6 +232,7 @@ mod tests {
         let syntax = found.figures[&Figure::SyntaxRate];
         assert_eq!(syntax.difference, difference, "the same values, the same figures");
         assert_eq!(found.figures.len(), 1, "those that both have");
+        assert_eq!(found.best_of[&2].difference, difference);
     }
 
     #[test]

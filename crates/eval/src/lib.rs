@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod best_of;
 mod bootstrap;
 mod comparison;
 mod diversity;
@@ -45,6 +46,7 @@ mod simulation;
 mod store;
 mod wilson;
 
+pub use best_of::{BestOf, ScoredTasks};
 pub use bootstrap::RESAMPLES;
 pub use comparison::{Compared, Comparison, Flipped};
 pub use error::EvalError;
@@ -53,4 +55,5 @@ pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
 pub use figure::{Figure, TaskFigures};
 pub use measure::{Measured, Measuring, Sampled, measure};
 pub use results::{About, Part, RESULTS, Results, TaskCount, suite};
+pub use store::is_greedy;
 pub use whetstone_record::batch::Earlier;

@@ -139,5 +139,10 @@ pub(crate) fn kept(mut rollout: RolloutLine, is_greedy: bool) -> RolloutLine {
     rollout
 }
 
+/// Whether a sample is the greedy one of its task.
+pub fn is_greedy(rollout: &RolloutLine) -> bool {
+    rollout.meta.get(GREEDY) == Some("true")
+}
+
 /// The field of a sample's `meta` that says that it was not drawn by chance.
 pub(crate) const GREEDY: &str = "greedy";

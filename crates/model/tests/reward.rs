@@ -134,6 +134,46 @@ fn a_trained_reward_model_is_written_and_read_back() {
     assert_eq!(again.parameters().count(), decoder.parameters().count());
 }
 
+/// The scores of the three sequences by `xtask/goldens/reward_model.py`, with the directory that the test
+/// below writes (set `WRITE_REWARD_MODEL` to a new directory to have it, with the tokens beside it).
+const OF_TRANSFORMERS: [(&str, [f32; 3]); 3] = [
+    ("llama", [-0.946_096_957, 0.454_235_137, 0.457_808_405]),
+    ("qwen2", [-0.830_535_889, 0.501_584_232, -0.718_709_111]),
+    ("qwen3", [-0.946_287_394, -0.613_191_485, 0.343_145_072]),
+];
+
+#[test]
+fn transformers_reads_what_is_written_and_gives_the_same_scores() {
+    let mut worst = 0.0_f32;
+    for (family, theirs) in OF_TRANSFORMERS {
+        let mut decoder = model(family);
+        let lora = LoraConfig { rank: 3, ..LoraConfig::default() };
+        decoder.add_adapter(&lora, 5);
+        decoder.add_score_head();
+        let trained: Vec<ParameterId> = decoder.adapter_parameters().collect();
+        for &id in &trained {
+            let count = decoder.parameters().get(id).numbers();
+            set(&mut decoder, id, &wave(count, 0.02));
+        }
+        let tokens = tokens(family);
+        if let Some(to) = std::env::var_os("WRITE_REWARD_MODEL") {
+            let to = Path::new(&to).join(family);
+            decoder.export_adapter(&AdapterSettings::new(&lora), &to, Dtype::F32).unwrap();
+            std::fs::write(to.join("tokens.json"), format!("{tokens:?}")).unwrap();
+        }
+        let (scores, _) = run(&decoder, &tokens, None);
+        let mut end = 0;
+        let ours = tokens.each_ref().map(|tokens| {
+            end += tokens.len();
+            scores[end - 1]
+        });
+        let own = difference(&ours, &theirs);
+        println!("{family}: {ours:?}, worst relative difference {own:.1e}");
+        worst = worst.max(own);
+    }
+    assert!(worst < 1e-4, "{worst:.1e}");
+}
+
 #[test]
 fn an_adapter_without_a_head_is_written_and_read_back_without_one() {
     let dir = tempfile::tempdir().unwrap();

@@ -89,7 +89,7 @@ pub enum Failure {
     Prove(#[from] ProveError),
     /// Pairs could not be made.
     #[error(transparent)]
-    Pair(#[from] PairError),
+    MakePairs(#[from] PairError),
     /// Traces could not be collected.
     #[error(transparent)]
     Teach(#[from] TeachError),
@@ -263,7 +263,7 @@ impl Failure {
             Self::Score(err) => score_details(err),
             Self::Prepare(err) => first_bad(err).into_iter().collect(),
             Self::Teach(err) => teach_details(err),
-            Self::Pair(err) => pair_details(err),
+            Self::MakePairs(err) => pair_details(err),
             _ => Vec::new(),
         }
     }
@@ -302,7 +302,7 @@ impl Failure {
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
-            Self::Pair(err) => err.hint(),
+            Self::MakePairs(err) => err.hint(),
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
@@ -360,7 +360,7 @@ impl Failure {
             Self::Score(err) => err.is_usage(),
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
-            Self::Pair(err) => err.is_usage(),
+            Self::MakePairs(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
             Self::View(err) => matches!(err, ViewError::Tasks(_)),

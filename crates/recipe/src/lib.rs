@@ -3,13 +3,13 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`quickstart`] | the whole pipeline; its [`preset`], [`student`], [`tasks`], [`phases`] and [`report`] |
-//! | [`training`] | SFT, and GRPO on sampled or recorded rollouts |
+//! | [`training`] | SFT, reward models, PPO, and GRPO on sampled or recorded rollouts |
 //! | [`evaluation`] | a model, a server or given completions, measured |
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
 //! | [`stages`] | the stages of a file, one after another |
 //! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
 //! | [`pairs`] | preference pairs, from judged replies and from files |
-//! | [`generation`], [`export`], [`bench`] | a model on this machine |
+//! | [`generation`], [`reward_scoring`], [`export`], [`bench`] | a model on this machine |
 //! | [`find`], [`device`], [`environment`] | the model, device and environment that settings and names stand for |
 //!
 //! Everything is said through an [`observer`] and fails with a [`failure`]. Nothing here prints or knows the
@@ -36,6 +36,7 @@ pub mod preset;
 pub mod prompts;
 pub mod quickstart;
 pub mod report;
+pub mod reward_scoring;
 mod sample_lines;
 pub mod scoring;
 mod scratch;

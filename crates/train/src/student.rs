@@ -206,13 +206,12 @@ impl Student {
         self.memory(config, config.training.per_device_train_batch_size as usize, purpose)
     }
 
-    /// Bytes that learning from preference pairs takes: two sequences a pair, and one prediction of
-    /// each.
+    /// Bytes that learning from preference pairs takes: two sequences a pair, and no logits.
     pub fn rm_memory(&self, config: &Config) -> Plan {
         let pairs = config.training.per_device_train_batch_size as usize;
         let purpose = Purpose::Lora(&config.lora, keep(config));
         let plan = self.memory(config, 2 * pairs, purpose);
-        Plan { logits: plan.logits / u64::from(config.training.max_length.max(1)), ..plan }
+        Plan { logits: 0, ..plan }
     }
 
     /// [`Self::check_sft_room`] for preference pairs.

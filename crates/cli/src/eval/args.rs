@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use whetstone_config::Sources;
 use whetstone_core::config::{Config, DeviceChoice};
-use whetstone_recipe::evaluation::EvalRequest;
+use whetstone_recipe::evaluation::{BestOfRequest, EvalRequest};
 
 use crate::cli::ConfigArgs;
 
@@ -76,6 +76,17 @@ pub struct MeasureArgs {
     /// Values of k for pass@k [default: the setting `eval.k`]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Vec<u32>,
+
+    /// Reward model that chooses among the samples of a task, for `--best-of`
+    ///
+    /// A directory that `whet train rm` wrote: `runs/NAME/outputs/final_model`. Its base model is found by the name
+    /// that it has there.
+    #[arg(long, value_name = "DIR", requires = "best_of")]
+    pub reward_model: Option<PathBuf>,
+
+    /// Measure how often the best of N samples by the reward model passes
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "reward_model", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub best_of: Vec<u32>,
 
     /// Sampling temperature [default: the setting `eval.temperature`]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
@@ -159,6 +170,10 @@ impl MeasureArgs {
             server: self.server.clone(),
             samples: self.samples.clone(),
             out: self.out.clone(),
+            best_of: self
+                .reward_model
+                .clone()
+                .map(|reward_model| BestOfRequest { reward_model, counts: self.best_of.clone() }),
             max_tokens: self.max_tokens.map(|most| most as usize),
             max_tasks: self.max_tasks.map(|most| most as usize),
             skip_greedy: self.skip_greedy,
@@ -206,6 +221,10 @@ Beside pass@k, each as a mean over tasks with its 95 % interval, over all sample
                       names, comments and layout do not count; of at most 64 programs of a task
   diversity, passing  the same among the programs that pass
 
+--best-of N by --reward-model is the chance that the sample with the highest score of N passes, as the mean over all
+choices of N of a task's samples, with its gain over pass@1. A score that knows nothing gives pass@1, and one that
+knows everything pass@N.
+
 OUT/evaluation_results.json has every figure, by source, by difficulty and by task; OUT/rollouts.jsonl has
 every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.
 To resume a killed evaluation, run the same command again.
@@ -217,6 +236,7 @@ Examples:
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
   whet eval --server http://gpu7:8000/v1/chat/completions --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
+  whet eval --num-samples 16 --reward-model runs/rm-1/outputs/final_model --best-of 4,16 --out eval/best
   whet eval compare eval/base eval/grpo-1
 
 Exit codes: 0 every sample was judged, 1 some sample was not, 2 wrong usage, config or input, 3 the

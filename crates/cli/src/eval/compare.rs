@@ -47,6 +47,9 @@ fn text(comparison: &Comparison, printer: Printer) -> String {
     if let Some(greedy) = &comparison.greedy {
         row(&mut text, "greedy", greedy, printer);
     }
+    for (count, compared) in &comparison.best_of {
+        row(&mut text, &format!("best/{count}"), compared, printer);
+    }
     programs(&mut text, comparison, printer);
     let left_out = comparison
         .pass_at_k

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
-use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain};
+use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, points};
 
 use crate::printer::{Printer, Tone};
 
@@ -22,6 +22,7 @@ pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     let mut text = String::new();
     figures(&mut text, results);
     programs(&mut text, results);
+    best_of(&mut text, results);
     for (name, parts) in [("source", &results.by_source), ("difficulty", &results.by_difficulty)] {
         by(&mut text, name, parts);
     }
@@ -65,6 +66,20 @@ fn programs(text: &mut String, results: &Results) {
             figure(*name, found),
             found.tasks
         );
+    }
+}
+
+/// The best of N by a reward model, if that was asked for.
+fn best_of(text: &mut String, results: &Results) {
+    let Some(reward_model) = &results.reward_model else { return };
+    let _ = writeln!(text, "\n  by the reward model {}", plain(reward_model, 100));
+    for (count, found) in &results.best_of {
+        let (value, gain) = (estimate(&found.value), points(&found.gain));
+        let _ =
+            writeln!(text, "  {:<20} {value:<24} {gain} over pass@1", format!("best of {count}"));
+    }
+    if results.best_of.is_empty() {
+        let _ = writeln!(text, "  no task has so many judged samples");
     }
 }
 

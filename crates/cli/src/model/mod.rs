@@ -1,7 +1,8 @@
-//! `whet model`: describes models and creates new ones.
+//! `whet model`: describes models, creates new ones and scores with reward models.
 
 mod info;
 mod new;
+mod score;
 mod table;
 
 use clap::Subcommand;
@@ -9,6 +10,7 @@ use clap::Subcommand;
 use self::info::InfoArgs;
 pub(crate) use self::new::DtypeArg;
 use self::new::NewArgs;
+use self::score::ScoreArgs;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -27,6 +29,13 @@ pub enum ModelCommand {
     /// from the corpus, a chat template, and a Qwen3 of the sizes that you choose with random weights.
     /// It knows nothing yet. The same corpus, sizes and seed give the same bytes.
     New(NewArgs),
+
+    /// Score preference pairs with a reward model, and measure how well it orders them
+    ///
+    /// Prints the accuracy, the lead of the chosen reply, the calibration and the part of length in the
+    /// scores, with 95 % intervals; with `--out` also the score of every reply, normalised by the held-out
+    /// pairs of the reward model's training.
+    Score(ScoreArgs),
 }
 
 /// Runs one of them.
@@ -34,5 +43,6 @@ pub(crate) fn run(command: &ModelCommand, printer: Printer) -> anyhow::Result<Ex
     match command {
         ModelCommand::Info(args) => info::run(args, printer),
         ModelCommand::New(args) => new::run(args, printer),
+        ModelCommand::Score(args) => score::run(args, printer),
     }
 }

@@ -98,7 +98,9 @@ impl<'a> TokenWalk<'a> {
             }
             AnyNodeRef::StmtGlobal(ast::StmtGlobal { names, .. })
             | AnyNodeRef::StmtNonlocal(ast::StmtNonlocal { names, .. }) => {
-                names.iter().for_each(|name| self.name(name.as_str()));
+                for name in names {
+                    self.name(name.as_str());
+                }
             }
             other => match identifier(other) {
                 Some(name) => self.name(name),

@@ -193,8 +193,9 @@ impl TaskCount {
         }
     }
 
-    fn none(id: &TaskId) -> Self {
-        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures: TaskFigures::new() }
+    pub(crate) fn none(id: &TaskId) -> Self {
+        let (figures, best_of) = (TaskFigures::new(), BTreeMap::new());
+        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures, best_of }
     }
 }
 
@@ -210,8 +211,7 @@ mod tests {
 
     fn counted(samples: u64, greedy: Option<bool>, unjudged: &TaskSamples) -> (u64, Option<bool>) {
         let id = TaskId::try_from("a".to_owned()).unwrap();
-        let figures = TaskFigures::new();
-        let mut task = TaskCount { id, samples, passed: 0, greedy, figures };
+        let mut task = TaskCount { samples, greedy, ..TaskCount::none(&id) };
         task.include(unjudged);
         (task.samples, task.greedy)
     }

@@ -29,6 +29,7 @@ use whetstone_record::error::FileError;
 use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
+use crate::best_of::BestOf;
 use crate::error::EvalError;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, TaskFigures};
@@ -72,6 +73,12 @@ pub struct Results {
     pub greedy: Option<Estimate>,
     /// Figures of the programs, over all samples but the greedy ones.
     pub figures: BTreeMap<Figure, Estimate>,
+    /// The best of N samples by a reward model, by N.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub best_of: BTreeMap<u32, BestOf>,
+    /// The directory of that reward model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reward_model: Option<String>,
     /// pass@k by data set.
     pub by_source: BTreeMap<String, Part>,
     /// pass@k by the difficulty that the data sets give.
@@ -122,6 +129,9 @@ pub struct TaskCount {
     /// Figures of its programs; those that it has.
     #[serde(default, skip_serializing_if = "TaskFigures::is_empty")]
     pub figures: TaskFigures,
+    /// How often the best of N passes, by N.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub best_of: BTreeMap<u32, f64>,
 }
 
 impl TaskCount {

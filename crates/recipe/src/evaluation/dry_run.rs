@@ -36,6 +36,12 @@ fn plan(measure: &Measure<'_>) -> DryRun {
     let mut whole = DryRun::of("whet eval");
     whole.reads(format!("{}: {}", request.tasks.display(), counted(tasks, "task")));
     whole.count("tasks", tasks as u64);
+    if let Some(best_of) = &request.best_of {
+        whole.reads(format!("{}: a reward model", best_of.reward_model.display()));
+        whole.does(
+            "scores every sample by the reward model; the probe does not, so it takes longer",
+        );
+    }
     for name in [ROLLOUTS, RESULTS] {
         whole.writes(request.out.join(name).display().to_string());
     }

@@ -6,6 +6,7 @@
 //! given samples  ─┘
 //! ```
 
+mod best_of;
 mod dry_run;
 mod given;
 mod local;
@@ -30,6 +31,7 @@ use whetstone_eval::{
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
+use self::best_of::Chooser;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
@@ -52,6 +54,8 @@ pub struct EvalRequest {
     pub samples: Option<PathBuf>,
     /// The directory of the results.
     pub out: PathBuf,
+    /// The best of N by a reward model is wanted too.
+    pub best_of: Option<BestOfRequest>,
     /// Maximal tokens of a completion, if not those of the settings.
     pub max_tokens: Option<usize>,
     /// Only so many of the first tasks.
@@ -72,6 +76,15 @@ pub struct EvalRequest {
     pub sources: Sources,
 }
 
+/// The best of N samples by a reward model.
+#[derive(Debug, Clone)]
+pub struct BestOfRequest {
+    /// The directory of the reward model.
+    pub reward_model: PathBuf,
+    /// Values of N.
+    pub counts: Vec<u32>,
+}
+
 /// Measures a model, or completions of a file; `None` if it was stopped, and judged samples are kept.
 ///
 /// # Errors
@@ -89,7 +102,26 @@ pub fn run(
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(&measure)?));
     }
-    Ok(Outcome::Done(measure.measure()?.map(|evaluated| evaluated.results)))
+    check_best_of(request, &config)?;
+    // Before anything is sampled: a reward model that cannot be used is refused now.
+    let chooser = Chooser::open(&measure)?;
+    let mut results = measure.measure()?.map(|evaluated| evaluated.results);
+    if let (Some(chooser), Some(results)) = (chooser, &mut results) {
+        chooser.add(&measure, results)?;
+    }
+    Ok(Outcome::Done(results))
+}
+
+/// Refuses the best of more samples than there will be.
+fn check_best_of(request: &EvalRequest, config: &Config) -> Result<(), Failure> {
+    let most = request.best_of.iter().flat_map(|best_of| &best_of.counts).copied().max();
+    if request.samples.is_none() && most.is_some_and(|most| most > config.eval.num_samples) {
+        return Err(Failure::Usage {
+            problem: "`--best-of` asks for the best of more samples than a task has",
+            hint: "raise `--num-samples`, or lower `--best-of`",
+        });
+    }
+    Ok(())
 }
 
 fn tasks(

@@ -35,6 +35,7 @@ pub(super) fn measure(
     sources.set.push(format!("run.dir={}", job.stages.display()));
     sources.set.extend(job.device.map(|device| format!("run.device={device}")));
     let request = EvalRequest {
+        best_of: None,
         tasks,
         model: Some(model),
         adapter: None,

@@ -40,7 +40,10 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let outcome = ended(job, rm::run(&request, &files, job.stop, job.observer)?, &[])?;
     let Outcome::Done(Some(mut figures)) = outcome else { return Ok(outcome) };
     let facts = Facts::read(&job.dir().join(FINAL)).map_err(TrainError::from)?;
-    let found = [("held-out accuracy", facts.accuracy), ("lead of the chosen reply", facts.margin)];
+    let found = [
+        ("held-out accuracy", facts.held_out.accuracy),
+        ("lead of the chosen reply", facts.held_out.margin),
+    ];
     figures.extend(found.map(|(name, found)| StageFigure {
         name: name.to_owned(),
         value: found.value,

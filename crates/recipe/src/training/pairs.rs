@@ -76,7 +76,7 @@ pub(crate) fn check(made: &TokenPairs, pairs: usize, limit: usize) -> Result<(),
 
 /// Says the counts of pairs by outcome.
 pub(crate) fn say(what: &str, made: &TokenPairs, limit: usize, observer: &dyn Observer) {
-    let TokenPairs { pairs, too_long, same_tokens, longest } = made;
+    let TokenPairs { pairs, too_long, same_tokens, longest, .. } = made;
     observer.note(&format_args!(
         "{} {what}; left out: {too_long} longer than {limit} tokens (the longest has {longest}), \
          {same_tokens} with replies of the same tokens",

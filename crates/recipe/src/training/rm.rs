@@ -19,6 +19,7 @@ use super::{End, RunRequest, begin, inputs, planned};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
+use crate::reward_scoring::lines;
 
 /// The pairs of a new run, unless others are named.
 pub const PAIRS: &str = "data/pairs.jsonl";
@@ -124,42 +125,12 @@ const NO_INPUTS: Failure = Failure::Usage {
 };
 
 /// Says what a reward model is worth, and what makes that doubtful.
-pub fn say_facts(facts: &Facts, observer: &dyn Observer) {
-    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
-    let Facts { accuracy, margin, calibration_error, brier, length, .. } = facts;
-    observer.note(&format_args!(
-        "of {} held-out pairs {} are in the right order (95 % interval: {} to {}); the chosen reply leads \
-         by {:.3} ({:.3} to {:.3})",
-        facts.held_out_pairs,
-        percent(accuracy.value),
-        percent(accuracy.low),
-        percent(accuracy.high),
-        margin.value,
-        margin.low,
-        margin.high
-    ));
-    observer.note(&format_args!(
-        "calibration error {:.3} ({:.3} to {:.3}), Brier score {:.3} ({:.3} to {:.3})",
-        calibration_error.value,
-        calibration_error.low,
-        calibration_error.high,
-        brier.value,
-        brier.low,
-        brier.high
-    ));
-    observer.note(&format_args!(
-        "length: the correlation with the scores is {:.2}, with the labels {:.2}; it explains {} of the \
-         differences. Right are {} of the {} pairs whose chosen reply is the longer one, and {} of the {} \
-         whose chosen reply is the shorter one",
-        length.correlation,
-        length.label_correlation,
-        percent(length.explained),
-        percent(length.chosen_longer.accuracy),
-        length.chosen_longer.pairs,
-        percent(length.chosen_shorter.accuracy),
-        length.chosen_shorter.pairs
-    ));
-    if accuracy.low <= 0.5 {
+fn say_facts(facts: &Facts, observer: &dyn Observer) {
+    observer.note(&"measured on all held-out pairs:");
+    for line in lines(&facts.held_out) {
+        observer.note(&line);
+    }
+    if facts.held_out.accuracy.low <= 0.5 {
         observer.warning(
             &"the order of held-out pairs is not clearly better than chance: do not train with this reward \
               model",

@@ -18,7 +18,7 @@
 //! | `reward_model_follows_length` | a reward model pays for long, or for short, completions |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
 //! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |
-//! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, three times in a row |
+//! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, five times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
 

@@ -13,8 +13,8 @@ const FOLLOWS_LENGTH: f64 = 0.5;
 const PAYS_FOR_LENGTH: f64 = 0.8;
 /// Standard errors from which a level is likely.
 const LIKELY: f64 = 2.0;
-/// Measurements in a row without an accuracy above chance. One is the beginning of every training.
-const AT_CHANCE: usize = 3;
+/// Measurements in a row without an accuracy above chance. The first few are the beginning of every training.
+const AT_CHANCE: usize = 5;
 
 /// What is due after the last step.
 pub(super) fn all(history: &History) -> [Option<DueAlarm>; 3] {
@@ -37,6 +37,8 @@ fn pays_for_length(history: &History) -> Option<DueAlarm> {
 /// The scores of held-out pairs follow length, or are wrong where the better reply is the shorter one.
 fn length_bias(history: &History) -> Option<DueAlarm> {
     let (r, pairs) = (history.newest(RM_LENGTH)?, history.newest(RM_PAIRS)?);
+    // Before anything is learnt leads are tiny, and may follow anything.
+    history.newest(RM_ACCURACY_LOW).filter(|&low| low > 0.5)?;
     // Fisher's transform has the standard error 1/√(n - 3), whatever the correlation.
     let follows = pairs > 4.0
         && r.min(1.0 - 1e-12).atanh() - LIKELY / (pairs - 3.0).sqrt() > FOLLOWS_LENGTH.atanh();
@@ -149,10 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn three_guesses_in_a_row_ring_and_two_do_not() {
+    fn five_guesses_in_a_row_ring_and_four_do_not() {
         let (guess, knows) = (measured(0.55, 0.0, 0.5), measured(0.7, 0.0, 0.7));
-        assert!(codes(&[guess.clone(), guess.clone()]).is_empty());
-        assert!(codes(&[guess.clone(), knows, guess.clone()]).is_empty());
-        assert_eq!(codes(&[guess.clone(), guess.clone(), guess]), ["rm_at_chance"]);
+        let four = vec![guess.clone(); 4];
+        assert!(codes(&four).is_empty());
+        assert!(codes(&[&four[..], &[knows], &four].concat()).is_empty());
+        assert_eq!(codes(&vec![guess; 5]), ["rm_at_chance"]);
+        // Nor do scores that follow length before they order anything.
+        assert!(codes(&[measured(0.55, 0.9, 0.2)]).is_empty());
     }
 }

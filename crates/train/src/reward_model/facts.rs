@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use whetstone_algo::pairwise::{Bin, Figures, Half, Interval};
+use whetstone_algo::pairwise::{Bin, Figures, Half, Interval, LengthBias};
 use whetstone_model::{Pretrained, Weights};
 use whetstone_record::plain_file::read_plain;
 
@@ -28,13 +28,22 @@ pub struct Facts {
     pub base: Base,
     /// Pairs that were learnt from.
     pub pairs: u64,
-    pub held_out_pairs: u64,
-    pub held_out_prompts: u64,
     /// The mean of the scores of all held-out replies.
     pub mean: f64,
     /// Their standard deviation.
     pub std: f64,
+    pub held_out: PairFigures,
+}
+
+/// What scores are worth on some pairs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairFigures {
+    pub pairs: u64,
+    /// Different tasks or prompts among them.
+    pub prompts: u64,
     pub accuracy: Estimate,
+    /// The lead of the chosen reply, as the score head gives it.
     pub margin: Estimate,
     pub calibration_error: Estimate,
     pub brier: Estimate,
@@ -78,7 +87,7 @@ pub struct Length {
     pub chosen_shorter: Part,
 }
 
-/// A part of the held-out pairs.
+/// Some of the pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -98,28 +107,8 @@ pub struct Reliability {
 impl Facts {
     /// Those of a trained reward model, from all held-out pairs.
     pub(super) fn new(base: Base, pairs: u64, figures: &Figures) -> Self {
-        let length = figures.length;
-        Self {
-            v: VERSION,
-            base,
-            pairs,
-            held_out_pairs: figures.pairs,
-            held_out_prompts: figures.prompts,
-            mean: figures.score_mean,
-            std: figures.score_std,
-            accuracy: figures.accuracy.into(),
-            margin: figures.margin.into(),
-            calibration_error: figures.calibration_error.into(),
-            brier: figures.brier.into(),
-            length: Length {
-                correlation: length.correlation,
-                explained: length.explained,
-                label_correlation: length.label_correlation,
-                chosen_longer: length.longer.into(),
-                chosen_shorter: length.shorter.into(),
-            },
-            reliability: figures.reliability.iter().copied().map(Into::into).collect(),
-        }
+        let (mean, std) = (figures.score_mean, figures.score_std);
+        Self { v: VERSION, base, pairs, mean, std, held_out: figures.into() }
     }
 
     /// Reads the file of a directory.
@@ -205,6 +194,33 @@ fn digest(model: &Pretrained) -> Result<String, whetstone_model::weights::Weight
         }
     }
     Ok(hasher.finalize().to_hex().to_string())
+}
+
+impl From<&Figures> for PairFigures {
+    fn from(figures: &Figures) -> Self {
+        Self {
+            pairs: figures.pairs,
+            prompts: figures.prompts,
+            accuracy: figures.accuracy.into(),
+            margin: figures.margin.into(),
+            calibration_error: figures.calibration_error.into(),
+            brier: figures.brier.into(),
+            length: figures.length.into(),
+            reliability: figures.reliability.iter().copied().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<LengthBias> for Length {
+    fn from(length: LengthBias) -> Self {
+        Self {
+            correlation: length.correlation,
+            explained: length.explained,
+            label_correlation: length.label_correlation,
+            chosen_longer: length.longer.into(),
+            chosen_shorter: length.shorter.into(),
+        }
+    }
 }
 
 impl From<Interval> for Estimate {

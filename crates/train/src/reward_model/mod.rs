@@ -39,7 +39,7 @@ use crate::update::{self, UpdateSettings};
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
 pub use self::error::{RewardModelError, ScoreError};
-pub use self::facts::{Base, Estimate, Facts, Length, Part, Reliability};
+pub use self::facts::{Base, Estimate, Facts, Length, PairFigures, Part, Reliability};
 pub use self::held_out::score_pairs;
 pub use self::pair::{Split, TokenPair, TokenPairs, hold_out, shared, token_pairs};
 use self::pass::{PairPass, StepScores};

@@ -35,6 +35,8 @@ pub struct TokenPair {
 pub struct TokenPairs {
     /// The pairs that can be learnt from.
     pub pairs: Vec<TokenPair>,
+    /// The place of each among all pairs.
+    pub places: Vec<usize>,
     /// Pairs with a reply that is too long, behind its prompt.
     pub too_long: usize,
     /// Pairs whose texts differ, but not their tokens.
@@ -80,7 +82,7 @@ pub fn token_pairs(
     let template = model.template.as_ref().ok_or(TrainError::NoTemplate)?;
     let numbers = numbers(preferences);
     let mut made = TokenPairs::default();
-    for (preference, prompt) in preferences.iter().zip(numbers) {
+    for (at, (preference, prompt)) in preferences.iter().zip(numbers).enumerate() {
         let text = template.render(&preference.prompt, &Options::prompt());
         let text = text.map_err(|err| TrainError::Pair {
             id: preference.id.clone(),
@@ -101,6 +103,7 @@ pub fn token_pairs(
             made.same_tokens += 1;
         } else {
             made.pairs.push(pair);
+            made.places.push(at);
         }
     }
     Ok(made)
@@ -218,7 +221,7 @@ mod tests {
         long.rejected = "x".repeat(40);
         let all = [preference(1, None, "p"), long];
         let made = token_pairs(&student.model, &all, 32).unwrap();
-        assert_eq!((made.pairs.len(), made.too_long), (1, 1));
+        assert_eq!((made.places.as_slice(), made.too_long), (&[0][..], 1));
         assert!(made.longest > 40);
         assert_eq!(token_pairs(&student.model, &all, 3).unwrap().too_long, 2);
     }

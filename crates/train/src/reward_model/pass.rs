@@ -53,7 +53,7 @@ impl<'a> PairPass<'a> {
         Self {
             decoder,
             micro_batch: config.training.per_device_train_batch_size as usize,
-            forward: Forward { keep: Some(keep(config)), ..Forward::default() },
+            forward: Forward { keep: Some(keep(config)), values_only: true, ..Forward::default() },
             most_bytes: usize::MAX,
             step: 0,
             watch,
@@ -145,7 +145,8 @@ pub(crate) fn scores(
         progress(Part { done: piece.start, all: order.len() });
         let places = &order[piece];
         let batch = batch(decoder, places.iter().map(|&at| sequences[at]))?;
-        let (scored, _) = decoder.forward(&batch, Forward::default());
+        let forward = Forward { values_only: true, ..Forward::default() };
+        let (scored, _) = decoder.forward(&batch, forward);
         decoder.device().check()?;
         let values = scored.value.ok_or(ScoreError::NoHead)?;
         for (&place, value) in places.iter().zip(values) {

@@ -138,23 +138,19 @@ fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
 #[test]
 fn planted_utilities_come_back() {
     let mut school = school();
-    let env = |name: &str, default: f64| {
-        std::env::var(name).map_or(default, |text| text.parse().unwrap())
-    };
     let held_out = 3000;
-    school.config.training.max_steps = env("RM_STEPS", 500.0) as u32;
-    school.config.rm.learning_rate = env("RM_LR", 1e-2);
+    school.config.training.max_steps = 500;
+    school.config.rm.learning_rate = 3e-3;
     school.config.rm.batch_size = 32;
     // Centring pulls scores together, and so makes them less sure than the labels are.
-    school.config.rm.center_coefficient = env("RM_CENTER", 0.0);
+    school.config.rm.center_coefficient = 0.0;
     school.config.rm.eval_steps = 100;
     school.config.training.per_device_train_batch_size = 16;
     school.threads = 2;
     let student = school.student(None).unwrap();
     let of = |pairs: &[Preference]| token_pairs(&student.model, pairs, 64).unwrap().pairs;
     let measured = planted(held_out, 8);
-    let data =
-        Data { train: of(&planted(env("RM_PAIRS", 16000.0) as usize, 7)), held_out: of(&measured) };
+    let data = Data { train: of(&planted(16_000, 7)), held_out: of(&measured) };
     drop(student);
     data.rm(&school, "run").unwrap();
     let facts = Facts::read(&school.path("run", FINAL)).unwrap();
@@ -166,13 +162,13 @@ fn planted_utilities_come_back() {
         })
         .sum::<f64>()
         / f64::from(u32::try_from(held_out).unwrap());
-    let found = facts.accuracy;
-    println!("{found:?}, Bayes {bayes:.4}, {:?}, {:?}", facts.margin, facts.calibration_error);
+    let (found, calibration) = (facts.held_out.accuracy, facts.held_out.calibration_error);
+    println!("{found:?}, Bayes {bayes:.4}, {calibration:?}");
     assert!((found.value - bayes).abs() < 0.01, "{found:?}, and the Bayes rate is {bayes}");
     assert!(found.low < bayes && bayes < found.high, "{found:?}");
     // The leads mean what they say, since labels were drawn by them.
-    assert!(facts.calibration_error.value < 0.03, "{:?}", facts.calibration_error);
-    assert!(facts.length.correlation.abs() < 1e-9, "all replies are as long");
+    assert!(calibration.value < 0.03, "{calibration:?}");
+    assert!(facts.held_out.length.correlation.abs() < 1e-9, "all replies are as long");
 }
 
 /// The longer reply is always the chosen one.
@@ -198,7 +194,7 @@ fn a_reward_model_of_length_is_caught_before_step_30() {
     assert!(*step < 30 && code == "rm_length_bias", "{rung:?}");
     assert!(message.contains("The labels themselves follow length"), "{message}");
     let facts = Facts::read(&school.path("run", FINAL)).unwrap();
-    assert!(facts.length.correlation > 0.7, "{:?}", facts.length);
+    assert!(facts.held_out.length.correlation > 0.7, "{:?}", facts.held_out.length);
 }
 
 #[test]
@@ -333,7 +329,7 @@ fn scores_are_normalised_and_those_of_the_run() {
     let square = scores.iter().map(|score| score * score).sum::<f64>() / count;
     assert!(mean.abs() < 1e-4 && (square - 1.0).abs() < 1e-3, "{mean} {square}");
     let right = scores.chunks(2).filter(|pair| pair[0] > pair[1]).count();
-    let expected = reward.facts().accuracy.value * count / 2.0;
+    let expected = reward.facts().held_out.accuracy.value * count / 2.0;
     assert!((f64::from(u32::try_from(right).unwrap()) - expected).abs() < 1e-9);
     let long = vec![70; 500];
     let err = reward.scores(&student.decoder, &[TokenReply { prompt: &long, completion: &[] }], 4);
