@@ -7,8 +7,9 @@
 //!
 //! ```text
 //! advantage, gae        advantages of rollouts, or of tokens
-//! policy, kl, entropy   losses on rollouts; grpo is their sum
+//! policy, kl, entropy   losses on rollouts; grpo and ppo are sums of them
 //! value                 the loss of a critic; explained_variance measures its fit
+//! bradley_terry         the loss of a reward model; pairwise measures its scores
 //! cross_entropy         the loss on traces
 //! normaliser            the weight of a token in its step
 //! schedule, pass_at_k   learning rates; the estimator of an evaluation
@@ -21,12 +22,11 @@
 //! trained is ignored: whatever its values are, its signal is 0. And a non-finite value at a trained
 //! token is an error that names its position. Log-ratios of finite values are clamped, and the clamping
 //! is counted, so that one outlier token cannot end a run.
-//!
-//! `gae`, `value`, `entropy` and `explained_variance` are PPO's; no loop calls them yet.
 
 #![forbid(unsafe_code)]
 
 pub mod advantage;
+pub mod bradley_terry;
 pub mod cross_entropy;
 pub mod entropy;
 mod error;
@@ -37,8 +37,10 @@ pub mod kl;
 mod mean;
 pub mod normaliser;
 mod objective;
+pub mod pairwise;
 pub mod pass_at_k;
 pub mod policy;
+pub mod ppo;
 pub mod schedule;
 mod sequence;
 #[cfg(test)]

@@ -226,6 +226,77 @@ pub const SFT_TOKENS: Metric =
     metric("sft/tokens", Unit::Count, "tokens of the step, prompts included");
 pub const SFT_TRAINED_TOKENS: Metric =
     metric("sft/trained_tokens", Unit::Count, "tokens of the step that carry a label");
+pub const RM_LOSS: Metric =
+    metric("rm/loss", Unit::Loss, "Bradley-Terry loss of the step's pairs, penalty included");
+pub const RM_ACCURACY: Metric = metric(
+    "rm/accuracy",
+    Unit::Fraction,
+    "pairs of the step whose chosen reply scores higher, before the update",
+);
+pub const RM_MARGIN: Metric =
+    metric("rm/margin", Unit::Number, "mean lead of the chosen reply's score, before the update");
+pub const RM_SCORE_MEAN: Metric =
+    metric("rm/score_mean", Unit::Number, "mean score of the step's replies");
+pub const RM_GRAD_NORM: Metric =
+    metric("rm/grad_norm", Unit::Number, "norm of the gradient of the pairs before clipping");
+pub const RM_LR: Metric = metric("rm/lr", Unit::Number, "learning rate of the reward model");
+pub const RM_PAIRS: Metric = metric("rm/pairs", Unit::Count, "pairs of the step");
+pub const RM_TOKENS: Metric =
+    metric("rm/tokens", Unit::Count, "tokens of the step's pairs, prompts included");
+pub const RM_HELD_OUT_ACCURACY: Metric = metric(
+    "rm/held_out_accuracy",
+    Unit::Fraction,
+    "held-out pairs whose chosen reply scores higher",
+);
+pub const RM_HELD_OUT_ACCURACY_LOW: Metric = metric(
+    "rm/held_out_accuracy_low",
+    Unit::Fraction,
+    "lower end of the 95 % interval of `rm/held_out_accuracy`",
+);
+pub const RM_HELD_OUT_ACCURACY_HIGH: Metric = metric(
+    "rm/held_out_accuracy_high",
+    Unit::Fraction,
+    "upper end of the 95 % interval of `rm/held_out_accuracy`",
+);
+pub const RM_HELD_OUT_MARGIN: Metric = metric(
+    "rm/held_out_margin",
+    Unit::Number,
+    "mean lead of the chosen reply's score on held-out pairs",
+);
+pub const RM_HELD_OUT_CALIBRATION_ERROR: Metric = metric(
+    "rm/held_out_calibration_error",
+    Unit::Fraction,
+    "expected calibration error of the score differences of held-out pairs",
+);
+pub const RM_HELD_OUT_BRIER: Metric =
+    metric("rm/held_out_brier", Unit::Number, "Brier score of held-out pairs");
+pub const RM_HELD_OUT_PAIRS: Metric =
+    metric("rm/held_out_pairs", Unit::Count, "held-out pairs that were measured");
+pub const RM_LENGTH_CORRELATION: Metric = metric(
+    "rm/length_correlation",
+    Unit::Number,
+    "correlation of the score difference of held-out pairs with the difference of their lengths",
+);
+pub const RM_LABEL_LENGTH_CORRELATION: Metric = metric(
+    "rm/label_length_correlation",
+    Unit::Number,
+    "correlation of the labels of held-out pairs with the difference of their lengths",
+);
+pub const RM_ACCURACY_CHOSEN_LONGER: Metric = metric(
+    "rm/accuracy_chosen_longer",
+    Unit::Fraction,
+    "accuracy on held-out pairs whose chosen reply is the longer one",
+);
+pub const RM_ACCURACY_CHOSEN_SHORTER: Metric = metric(
+    "rm/accuracy_chosen_shorter",
+    Unit::Fraction,
+    "accuracy on held-out pairs whose chosen reply is the shorter one",
+);
+pub const RM_CHOSEN_SHORTER_PAIRS: Metric = metric(
+    "rm/chosen_shorter_pairs",
+    Unit::Count,
+    "measured held-out pairs whose chosen reply is the shorter one",
+);
 pub const TIME_STEP_S: Metric = metric("time/step_s", Unit::Seconds, "the whole step");
 pub const TIME_HELD_OUT_S: Metric =
     metric("time/held_out_s", Unit::Seconds, "measuring on held-out tasks");
@@ -297,6 +368,26 @@ pub const ALL: &[Metric] = &[
     SFT_LR,
     SFT_TOKENS,
     SFT_TRAINED_TOKENS,
+    RM_LOSS,
+    RM_ACCURACY,
+    RM_MARGIN,
+    RM_SCORE_MEAN,
+    RM_GRAD_NORM,
+    RM_LR,
+    RM_PAIRS,
+    RM_TOKENS,
+    RM_HELD_OUT_ACCURACY,
+    RM_HELD_OUT_ACCURACY_LOW,
+    RM_HELD_OUT_ACCURACY_HIGH,
+    RM_HELD_OUT_MARGIN,
+    RM_HELD_OUT_CALIBRATION_ERROR,
+    RM_HELD_OUT_BRIER,
+    RM_HELD_OUT_PAIRS,
+    RM_LENGTH_CORRELATION,
+    RM_LABEL_LENGTH_CORRELATION,
+    RM_ACCURACY_CHOSEN_LONGER,
+    RM_ACCURACY_CHOSEN_SHORTER,
+    RM_CHOSEN_SHORTER_PAIRS,
     TIME_STEP_S,
     TIME_HELD_OUT_S,
     TIME_SAMPLING_S,

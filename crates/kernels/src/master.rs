@@ -127,6 +127,18 @@ impl MasterWeight {
         self.copy = Bf16Copy::Among(place, shape);
     }
 
+    /// Moves what products use out of the place that [`Self::move_to`] gave it. Nothing on a processor.
+    ///
+    /// # Panics
+    ///
+    /// If the weight was frozen.
+    pub fn move_apart(&mut self, device: &Device) {
+        if let Bf16Copy::Among(..) = self.copy {
+            self.copy = Bf16Copy::Apart(device.take(self.numbers().len()));
+            self.refresh(device);
+        }
+    }
+
     /// A copy of the numbers; of what products use if the weight was frozen.
     pub fn to_numbers(&self, device: &Device) -> Buffer<f32> {
         let Some(numbers) = &self.numbers else {

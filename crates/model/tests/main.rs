@@ -2,6 +2,7 @@
 //!
 //! One test binary: each would link the whole crate and all below it again.
 
+mod adapters;
 mod bits;
 mod create;
 mod export;

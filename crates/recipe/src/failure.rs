@@ -31,6 +31,8 @@ const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data
 /// How to create a file of traces.
 const MAKE_TRACES: &str =
     "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
+const MAKE_PAIRS: &str =
+    "name a file with `--pairs`, or make one of judged rollouts: `whet data pairs`";
 
 /// Whose fault a failure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +167,15 @@ pub enum Failure {
     /// A file of traces has a line that is not a trace.
     #[error(transparent)]
     Traces(LineError),
+    /// A file of preference pairs has a line that is not one.
+    #[error(transparent)]
+    Pairs(LineError),
+    /// A file of preference pairs is empty.
+    #[error("`{}` has no preference pairs", path.display())]
+    NoPairs {
+        /// The file.
+        path: PathBuf,
+    },
     /// Flags that do not belong together.
     #[error("{problem}")]
     Usage {
@@ -295,8 +306,10 @@ impl Failure {
                  `whet data prepare`",
             ),
             Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
+            Self::NoPairs { .. } => Some(MAKE_PAIRS),
             Self::Config(_)
             | Self::Lines(_)
+            | Self::Pairs(_)
             | Self::Traces(_)
             | Self::Io { .. }
             | Self::File(_) => None,
@@ -310,6 +323,7 @@ impl Failure {
             Self::Traces(err) | Self::Teach(TeachError::Traces(err)) => {
                 return err.is_missing().then_some(MAKE_TRACES);
             }
+            Self::Pairs(err) => return err.is_missing().then_some(MAKE_PAIRS),
             Self::Lines(err)
             | Self::Score(ScoreError::Tasks(err))
             | Self::Teach(TeachError::Tasks(err)) => err.is_missing(),

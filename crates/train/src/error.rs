@@ -16,6 +16,8 @@ use whetstone_model::{ExportError, OpenError};
 use whetstone_record::error::{FileError, JournalError, ReadError, RunError};
 use whetstone_rollout::collect::CollectError;
 
+use crate::reward_model::error::{RewardModelError, ScoreError};
+
 const NO_ROOM: &str = "free some space, then continue with `--resume`";
 
 /// A training could not go on.
@@ -93,6 +95,43 @@ pub enum TrainError {
     /// Nothing to learn by heart.
     #[error("no trace makes a row to learn from")]
     NoRows,
+    /// A preference pair that cannot be learnt from.
+    #[error("the preference pair `{id}` cannot be used: {problem}")]
+    Pair {
+        /// Its name.
+        id: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Every pair was left out.
+    #[error(
+        "of {pairs} preference pairs none is left: {too_long} have a reply of more than {limit} tokens \
+         with its prompt (the longest has {longest}), {same_tokens} have two replies of the same tokens"
+    )]
+    NoPairs {
+        /// Pairs of the file.
+        pairs: usize,
+        /// Of these, too long.
+        too_long: usize,
+        /// Of these, with replies that are the same tokens.
+        same_tokens: usize,
+        /// `training.max_length`.
+        limit: usize,
+        /// Tokens of the longest.
+        longest: usize,
+    },
+    /// A reward model that says nothing.
+    #[error("the reward model gives all replies of {pairs} held-out pairs the same score")]
+    SameScores {
+        /// Held-out pairs.
+        pairs: u64,
+    },
+    /// A reward model that cannot be used.
+    #[error(transparent)]
+    RewardModel(#[from] RewardModelError),
+    /// Replies that cannot be scored.
+    #[error("cannot score held-out pairs")]
+    Score(#[from] ScoreError),
     /// A run that is not one of the command's.
     #[error("cannot resume `{}`: {problem}", path.display())]
     OtherRun {
@@ -285,6 +324,13 @@ impl TrainError {
             Self::NoRows => {
                 Some("name other traces with `--traces`, or collect some: `whet teach`")
             }
+            Self::NoPairs { .. } => {
+                Some("raise `training.max_length`, or name other pairs with `--pairs`")
+            }
+            Self::SameScores { .. } => {
+                Some("raise `rm.learning_rate`, or look whether the pairs differ in anything")
+            }
+            Self::RewardModel(err) => err.hint(),
             Self::OtherTokenizer { .. } => Some(
                 "name the model that sampled the file with `--set student.model_name=…`, or remove `meta.turns` \
                  from its lines: their texts are then tokenized again",
@@ -336,6 +382,7 @@ impl TrainError {
                 | Self::Collect(CollectError::Generate(GenerateError::NotFinite { .. }))
                 | Self::AllEqual { .. }
                 | Self::NoneSolved { .. }
+                | Self::SameScores { .. }
         )
     }
 
@@ -346,9 +393,14 @@ impl TrainError {
         {
             return !error.is_broken();
         }
+        if let Self::RewardModel(error) = self {
+            return error.is_usage();
+        }
         matches!(
             self,
             Self::NoTemplate
+                | Self::Pair { .. }
+                | Self::NoPairs { .. }
                 | Self::Context { .. }
                 | Self::NoRoom { .. }
                 | Self::NoTasks

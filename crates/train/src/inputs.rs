@@ -7,7 +7,8 @@
 //!   held_out.jsonl   the same, if there are any
 //! ```
 //!
-//! Traces and rollouts are not copied: they are many times as large, and their digest is compared.
+//! Traces, rollouts, preference pairs and an adapter that a training begins with are not copied: they are
+//! many times as large, and their digest is compared.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -39,6 +40,12 @@ pub struct Files {
     pub traces: Option<PathBuf>,
     /// Recorded rollouts.
     pub rollouts: Option<PathBuf>,
+    /// Preference pairs to learn from.
+    pub pairs: Option<PathBuf>,
+    /// Preference pairs to measure by.
+    pub held_out_pairs: Option<PathBuf>,
+    /// The weights of the adapter that the training begins with.
+    pub adapter: Option<PathBuf>,
 }
 
 /// The inputs that a run was started with.
@@ -56,6 +63,12 @@ struct List {
     held_out: Option<Input>,
     traces: Option<Input>,
     rollouts: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pairs: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held_out_pairs: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    adapter: Option<Input>,
 }
 
 /// A file as it was when the run began.
@@ -126,7 +139,8 @@ impl Known {
     ///
     /// If one is, or cannot be read.
     pub fn files(&self, given: &Files) -> Result<Files, InputError> {
-        let List { tasks, held_out, traces, rollouts, .. } = &self.list;
+        let List { tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter, .. } =
+            &self.list;
         let copy = |name: &str| self.folder.join(name);
         let tasks = same("tasks", given.tasks.as_deref(), tasks.as_ref(), Some(copy(TASKS)))?;
         let held_out =
@@ -137,7 +151,13 @@ impl Known {
             traces => same("traces", given.traces.as_deref(), traces.as_ref(), None)?,
         };
         let rollouts = same("rollouts", given.rollouts.as_deref(), rollouts.as_ref(), None)?;
-        Ok(Files { tasks, held_out, traces, rollouts })
+        let plain = |flag, given: &Option<PathBuf>, known: &Option<Input>| {
+            same(flag, given.as_deref(), known.as_ref(), None)
+        };
+        let pairs = plain("pairs", &given.pairs, pairs)?;
+        let held_out_pairs = plain("held-out-pairs", &given.held_out_pairs, held_out_pairs)?;
+        let adapter = plain("from", &given.adapter, adapter)?;
+        Ok(Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter })
     }
 }
 
@@ -195,6 +215,9 @@ pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
         held_out: input(&files.held_out)?,
         traces: input(&files.traces)?,
         rollouts: input(&files.rollouts)?,
+        pairs: input(&files.pairs)?,
+        held_out_pairs: input(&files.held_out_pairs)?,
+        adapter: input(&files.adapter)?,
     };
     let text = serde_json::to_string_pretty(&list).expect("plain data");
     staged.put(LIST, format!("{text}\n").as_bytes())?;

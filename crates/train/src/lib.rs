@@ -1,6 +1,6 @@
 //! Training: a student, what it learns from, and a record of everything.
 //!
-//! A loop reads as the pipeline: [`sft`] takes rows to an update,
+//! A loop reads as the pipeline: [`sft`] takes rows to an update, [`reward_model`] preference pairs,
 //! [`grpo`] takes tasks to rollouts, advantages and an update. What loops share is beside them:
 //! the [`student`], the [`optimizer`], the [`order`] of tasks, the [`plan`] of steps, and the
 //! [`session`], which is a run's events and checkpoints. [`alarms`] look at what is measured.
@@ -30,6 +30,8 @@ mod phase;
 pub mod plan;
 pub mod probe;
 pub mod recorded;
+pub mod reward_model;
+mod rollouts;
 mod rows;
 pub mod session;
 pub mod sft;
@@ -43,5 +45,7 @@ pub mod watchdog;
 
 pub use error::{CheckpointError, TrainError};
 pub use example::Example;
+pub use rollouts::collecting::fits;
+pub use rollouts::tasks::TaskWithTraces;
 pub use rows::{Ending, rows, thinking};
 pub use student::Student;

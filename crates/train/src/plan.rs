@@ -52,6 +52,51 @@ impl Plan {
         Self::new(config, rows as u64, 1, 1)
     }
 
+    /// A step learns from `rm.batch_size` pairs, or from all of them if there are fewer.
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
+    pub fn rm(config: &Config, pairs: usize) -> Result<Self, TrainError> {
+        if pairs == 0 {
+            let problem = "there is no preference pair to learn from".to_owned();
+            return Err(TrainError::Settings(problem));
+        }
+        let (items, micro_batch) =
+            (pairs as u64, u64::from(config.training.per_device_train_batch_size));
+        let each_step = u64::from(config.rm.batch_size).min(items);
+        let epochs = u64::from(config.rm.epochs);
+        let steps = match u64::from(config.training.max_steps) {
+            0 => (items * epochs).div_ceil(each_step),
+            steps => steps,
+        };
+        let items_of = Items { count: items, samples: 1, each_step, iterations: 1 };
+        let plan = Self::of(config, items_of)?;
+        let warmup = warmup_steps(config.training.warmup_ratio, steps)?;
+        let schedule = Schedule {
+            peak: config.rm.learning_rate,
+            warmup_steps: warmup,
+            total_steps: steps,
+            ..plan.schedule
+        };
+        Ok(Self { epochs, steps, accumulation: each_step.div_ceil(micro_batch), schedule, ..plan })
+    }
+
+    /// The arithmetic of a training on pairs, in one line.
+    pub fn rm_arithmetic(&self, by_epochs: bool) -> String {
+        let Self { items, epochs, items_per_step, steps, .. } = self;
+        if by_epochs {
+            format!(
+                "{items} pairs × {epochs} epochs ÷ {items_per_step} pairs a step = {steps} optimizer steps"
+            )
+        } else {
+            let drawn = steps * items_per_step;
+            format!(
+                "{steps} optimizer steps × {items_per_step} pairs a step = {drawn} pairs drawn from {items}"
+            )
+        }
+    }
+
     /// A step takes as many tasks as its micro-batches have groups.
     ///
     /// # Errors
@@ -209,6 +254,23 @@ mod tests {
         let config = Config::default();
         assert!(matches!(Plan::grpo(&config, 0), Err(TrainError::NoTasks)));
         assert!(matches!(Plan::sft(&config, 0), Err(TrainError::NoRows)));
+    }
+
+    #[test]
+    fn a_reward_model_has_its_own_batch_epochs_and_rate() {
+        let mut config = Config::default();
+        config.rm.epochs = 2;
+        let plan = Plan::rm(&config, 100).unwrap();
+        assert_eq!((plan.items_per_step, plan.steps, plan.accumulation), (16, 13, 8));
+        assert_eq!(plan.schedule.peak.to_bits(), 1e-4_f64.to_bits());
+        assert_eq!(plan.schedule.total_steps, 13);
+        let expected = "100 pairs × 2 epochs ÷ 16 pairs a step = 13 optimizer steps";
+        assert_eq!(plan.rm_arithmetic(true), expected);
+        assert_eq!(Plan::rm(&config, 5).unwrap().items_per_step, 5);
+        config.training.max_steps = 7;
+        let plan = Plan::rm(&config, 100).unwrap();
+        assert_eq!((plan.steps, plan.schedule.total_steps), (7, 7));
+        assert!(matches!(Plan::rm(&config, 0), Err(TrainError::Settings(_))));
     }
 
     #[test]

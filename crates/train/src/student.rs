@@ -29,6 +29,9 @@ pub const EMBEDDED: &str = "embedded";
 /// names it for other tools.
 pub const BASE_FILE: &str = "base_model.json";
 
+/// The file beside the adapter of a reward model that says what it is worth, and on which base.
+pub const REWARD_MODEL_FILE: &str = "reward_model.json";
+
 /// A model with what is trained of it.
 #[derive(Debug)]
 pub struct Student {
@@ -40,6 +43,8 @@ pub struct Student {
     pub thinking_opened: bool,
     /// The adapter's settings, if an adapter is what is trained.
     adapter: Option<AdapterSettings>,
+    /// The text of `reward_model.json`, once a reward model is measured.
+    pub(crate) facts: Option<String>,
 }
 
 impl Student {
@@ -77,7 +82,7 @@ impl Student {
                     Some(base_name(path, &config.student.model_name, model.origin.as_deref()));
                 let adapter = Some(AdapterSettings { base, ..settings });
                 device.check()?;
-                Ok(Self { model, decoder, thinking_opened, adapter })
+                Ok(Self { model, decoder, thinking_opened, adapter, facts: None })
             }
             Trained::Full => {
                 let mut decoder = match checkpoint {
@@ -88,7 +93,7 @@ impl Student {
                 };
                 decoder.train_base(true);
                 device.check()?;
-                Ok(Self { model, decoder, thinking_opened, adapter: None })
+                Ok(Self { model, decoder, thinking_opened, adapter: None, facts: None })
             }
         }
     }
@@ -137,7 +142,16 @@ impl Student {
             let options = ExportOptions { dtype: Dtype::F32, ..ExportOptions::default() };
             self.decoder.export_merged(&self.model, to, options)?;
         }
+        if let Some(facts) = &self.facts {
+            let file = to.join(REWARD_MODEL_FILE);
+            fs::write(&file, facts).map_err(FileError::at("write", &file))?;
+        }
         Ok(())
+    }
+
+    /// The base model's name for other machines, or its path.
+    pub(crate) fn base_name(&self) -> &str {
+        self.adapter.as_ref().and_then(|settings| settings.base.as_deref()).unwrap_or_default()
     }
 
     /// Bytes that learning from traces takes.
@@ -147,6 +161,24 @@ impl Student {
             None => Purpose::Full(keep(config)),
         };
         self.memory(config, config.training.per_device_train_batch_size as usize, purpose)
+    }
+
+    /// Bytes that learning from preference pairs takes: two sequences a pair, and one prediction of
+    /// each.
+    pub fn rm_memory(&self, config: &Config) -> Plan {
+        let pairs = config.training.per_device_train_batch_size as usize;
+        let purpose = Purpose::Lora(&config.lora, keep(config));
+        let plan = self.memory(config, 2 * pairs, purpose);
+        Plan { logits: plan.logits / u64::from(config.training.max_length.max(1)), ..plan }
+    }
+
+    /// [`Self::check_sft_room`] for preference pairs.
+    ///
+    /// # Errors
+    ///
+    /// If it has no room; the error says what takes most.
+    pub(crate) fn check_rm_room(&self, config: &Config) -> Result<(), TrainError> {
+        check_room(&self.rm_memory(config), self.decoder.device().room_bytes())
     }
 
     /// Bytes that learning from rollouts and the other two sources takes, and that sampling so many

@@ -96,6 +96,45 @@ impl Gae {
     }
 }
 
+impl Gae {
+    /// The advantages and returns of one rollout whose steps are responses, each a run of trained tokens: a
+    /// response is worth the rewards of its tokens, the critic's value of it is that before its first
+    /// token, and all its tokens have its advantage and its return.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::estimate`].
+    pub fn estimate_by_response(self, rollout: Rewarded<'_>) -> Result<GaeEstimate, AlgoError> {
+        let Rewarded { trained, end, .. } = rollout;
+        let rewards = known("reward", rollout.rewards, trained)?;
+        let values = known("value", rollout.values, trained)?;
+        let (mut worth, mut expected, mut response_of) = (Vec::new(), Vec::new(), Vec::new());
+        for (token, &is_trained) in trained.iter().enumerate() {
+            if is_trained && (token == 0 || !trained[token - 1]) {
+                worth.push(0.0);
+                expected.push(values[token]);
+            }
+            if let (true, Some(last)) = (is_trained, worth.last_mut()) {
+                *last += rewards[token];
+            }
+            response_of.push(is_trained.then(|| worth.len() - 1));
+        }
+        let of_responses = self.estimate(Rewarded {
+            trained: &vec![true; worth.len()],
+            rewards: &worth,
+            values: &expected,
+            end,
+        })?;
+        let of_tokens = |list: &[f64]| -> Vec<f64> {
+            response_of.iter().map(|response| response.map_or(0.0, |at| list[at])).collect()
+        };
+        Ok(GaeEstimate {
+            advantages: of_tokens(&of_responses.advantages),
+            returns: of_tokens(&of_responses.returns),
+        })
+    }
+}
+
 /// The list, if it has a number for each token that is trained.
 fn known<'a>(
     what: &'static str,

@@ -46,6 +46,29 @@ fn the_defaults_give_the_numbers_of_the_requirements() {
     assert_all_near(&found.unwrap().advantages, &[0.343_878_575, 0.475_15, 0.3]);
 }
 
+/// Two responses, worth 1 - 0.5 and 2, before which the critic expects 3 and 4; γ = λ = 1/2:
+///
+/// ```text
+/// δ = 0.5 + 4/2 - 3 = -0.5,   2 - 4 = -2          A = -0.5 - 2/4 = -1,   -2
+/// ```
+#[test]
+fn a_response_is_one_step_and_its_tokens_have_one_advantage() {
+    let gae = Gae { discount: 0.5, lambda: 0.5 };
+    let trained = [true, true, false, true, true, true];
+    let rewards = [1.0, -0.5, f64::NAN, 0.0, 0.0, 2.0];
+    let values = [3.0, 9.0, f64::NAN, 4.0, -7.0, 5.0];
+    let found = gae.estimate_by_response(over(&trained, &rewards, &values)).unwrap();
+    assert_eq!(found.advantages, [-1.0, -1.0, 0.0, -2.0, -2.0, -2.0]);
+    assert_eq!(found.returns, [2.0, 2.0, 0.0, 2.0, 2.0, 2.0]);
+    // One response: the requirements' reward less the value, whatever its length.
+    let one = gae.estimate_by_response(over(&[true; 3], &[0.0, 0.0, 1.0], &[0.25, 7.0, 7.0]));
+    assert_eq!(one.unwrap().advantages, [0.75; 3]);
+    let cut = Rewarded { end: RolloutEnd::CutOff(6.0), ..over(&[true], &[1.0], &[0.5]) };
+    assert_eq!(gae.estimate_by_response(cut).unwrap().advantages, [3.5]);
+    let none = gae.estimate_by_response(over(&[false], &[0.0], &[0.0])).unwrap();
+    assert_eq!(none.advantages, [0.0]);
+}
+
 #[test]
 fn what_makes_no_estimate_is_refused() {
     let good = over(&[false, true], &[0.0, 1.0], &[0.0, 1.0]);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use whetstone_core::config::RunConfig;
 use whetstone_recipe::training::End;
+use whetstone_train::reward_model::{self, Facts};
 use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::Ended;
 
@@ -17,6 +18,9 @@ struct TrainOutput<'a> {
     done: bool,
     final_model: Option<String>,
     arithmetic: &'a str,
+    /// What a reward model is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reward_model: Option<Facts>,
 }
 
 /// Prints the path of the model, or how to resume.
@@ -30,7 +34,10 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
     let final_model = done.then(|| model.display().to_string());
     if args.json {
         let run = dir.display().to_string();
-        printer.json(&TrainOutput { run, steps, done, final_model, arithmetic })?;
+        let is_reward_model = done && end.stage == reward_model::STAGE;
+        let reward_model = is_reward_model.then(|| Facts::read(&model).ok()).flatten();
+        let output = TrainOutput { run, steps, done, final_model, arithmetic, reward_model };
+        printer.json(&output)?;
     } else if let Some(path) = final_model {
         printer.data(path)?;
     } else {

@@ -6,7 +6,7 @@ pub(crate) mod stop;
 pub(crate) mod view;
 
 use whetstone_recipe::dry_run::Outcome;
-use whetstone_recipe::training::{grpo, sft};
+use whetstone_recipe::training::{grpo, rm, sft};
 
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
@@ -22,6 +22,9 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
         }
         TrainCommand::Grpo(args) => {
             (&args.run, grpo::run(&args.run.request(), args.files(), &stop, &printer)?)
+        }
+        TrainCommand::Rm(args) => {
+            (&args.run, rm::run(&args.run.request(), &args.files(), &stop, &printer)?)
         }
     };
     match outcome {

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 94] = [
+const DEFAULTS: [(&str, &str); 102] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -75,6 +75,14 @@ const DEFAULTS: [(&str, &str); 94] = [
     ("dual_source.teacher_traces_per_task", "1"),
     ("dual_source.self_sft_top_k", "4"),
     ("dual_source.kl_budget", "0.0"),
+    ("rm.learning_rate", "0.0001"),
+    ("rm.epochs", "1"),
+    ("rm.batch_size", "16"),
+    ("rm.margin_scale", "1.0"),
+    ("rm.center_coefficient", "0.01"),
+    ("rm.held_out_fraction", "0.1"),
+    ("rm.eval_steps", "10"),
+    ("rm.eval_pairs", "200"),
     ("training.num_train_epochs", "3"),
     ("training.max_steps", "0"),
     ("training.per_device_train_batch_size", "2"),

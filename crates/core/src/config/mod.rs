@@ -15,8 +15,11 @@ mod algorithm;
 mod around;
 mod grpo;
 mod model;
+mod ppo;
 mod preset;
 mod reward;
+mod rm;
+mod sampling;
 mod teacher;
 mod training;
 
@@ -30,8 +33,11 @@ pub use around::{
 };
 pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
+pub use ppo::{Critic, DiscountBy, PpoConfig};
 pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
+pub use rm::RmConfig;
+pub use sampling::Sampling;
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 
@@ -60,8 +66,12 @@ pub struct Config {
     pub reward: RewardConfig,
     /// The policy-gradient loss on groups of rollouts.
     pub grpo: GrpoConfig,
+    /// The policy-gradient loss with a critic.
+    pub ppo: PpoConfig,
     /// Weights of the three learning signals.
     pub dual_source: DualSourceConfig,
+    /// The training of a reward model on preference pairs.
+    pub rm: RmConfig,
     /// The optimizer, its schedule and its batches.
     pub training: TrainingConfig,
     /// How `whet eval` samples and reports.
@@ -96,7 +106,9 @@ impl Default for Config {
             sandbox: SandboxConfig::default(),
             reward: RewardConfig::default(),
             grpo: GrpoConfig::default(),
+            ppo: PpoConfig::default(),
             dual_source: DualSourceConfig::default(),
+            rm: RmConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
             held_out: HeldOutConfig::default(),
@@ -116,6 +128,7 @@ impl Config {
         problems.extend(self.adapter_problems());
         problems.extend(preset::contradictions(&self.grpo));
         problems.extend(self.grpo.problems());
+        problems.extend(self.ppo.problems());
         problems
     }
 

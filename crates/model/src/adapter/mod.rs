@@ -13,7 +13,7 @@ use whetstone_core::config::LoraConfig;
 pub use settings::AdapterSettings;
 pub(crate) use settings::path_of;
 
-use crate::decoder::{Decoder, ParameterId, SCORE_WEIGHT};
+use crate::decoder::{Decoder, ParameterId, SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
 use crate::safetensors::{Safetensors, WriteError, Writer};
 use crate::weights::{Dtype, Weights, WeightsError};
 
@@ -21,6 +21,8 @@ use crate::weights::{Dtype, Weights, WeightsError};
 pub const SETTINGS_FILE: &str = "adapter_config.json";
 /// The file with its numbers.
 pub const WEIGHTS_FILE: &str = "adapter_model.safetensors";
+/// The file beside them with a critic's value head, which PEFT does not know.
+pub const VALUE_HEAD_FILE: &str = "value_head.safetensors";
 
 /// Why an adapter cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +101,29 @@ impl Decoder {
         Ok(settings)
     }
 
+    /// Reads a critic's value head from the directory of its adapter. It is trained.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it is not one of this model's.
+    ///
+    /// # Panics
+    ///
+    /// If the active adapter has a head for values.
+    pub fn load_value_head(&mut self, dir: &Path) -> Result<(), WeightsError> {
+        let file = Safetensors::open_file(&dir.join(VALUE_HEAD_FILE))?;
+        let read = |name: &str, shape: &[usize]| {
+            file.expect_shape(name, shape)?;
+            let mut values = vec![0.0; shape.iter().product()];
+            file.read(name, &mut values)?;
+            Ok::<_, WeightsError>(values)
+        };
+        let weights = read(VALUE_WEIGHT, &[1, self.config().width])?;
+        let bias = read(VALUE_BIAS, &[1])?;
+        self.put_value_head(&weights, bias[0]);
+        Ok(())
+    }
+
     /// Writes tensors, with the adapter worked into those that have one.
     pub(crate) fn write_tensors(
         &self,
@@ -108,8 +133,7 @@ impl Decoder {
     ) -> Result<(), WriteError> {
         let announced: Vec<(String, Vec<usize>)> = ids
             .iter()
-            .map(|&id| self.parameters().get(id))
-            .map(|parameter| (parameter.name.clone(), parameter.shape.clone()))
+            .map(|&id| (self.peft_name(id).to_owned(), self.parameters().get(id).shape.clone()))
             .collect();
         let metadata = BTreeMap::from([("format".to_owned(), "pt".to_owned())]);
         let mut writer = Writer::new(out, &announced, dtype, &metadata)?;

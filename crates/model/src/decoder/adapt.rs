@@ -4,16 +4,16 @@ use whetstone_core::config::Module;
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Device, Matrix, MatrixMut, WriteMode};
 
-use super::Decoder;
 use super::layer::{Fused, FusedLayer, Layer};
 use super::parameters::ParameterId;
 use super::projection::{Adapter, Projection};
+use super::{Decoder, ValueHead};
 use crate::adapter::{AdapterSettings, path_of};
 
 /// A score head's weights, under PEFT's name: it is trained and kept beside an adapter.
 pub(crate) const SCORE_WEIGHT: &str = "base_model.model.score.weight";
-pub(super) const VALUE_WEIGHT: &str = "value_head.weight";
-pub(super) const VALUE_BIAS: &str = "value_head.bias";
+pub(crate) const VALUE_WEIGHT: &str = "value_head.weight";
+pub(crate) const VALUE_BIAS: &str = "value_head.bias";
 
 impl Decoder {
     /// Adds the two halves for every module of every layer; `values` gives their numbers for a
@@ -41,10 +41,7 @@ impl Decoder {
                     let name = format!("{path}.lora_{half}.weight");
                     let numbers = values(&name, &shape, tensor)?;
                     tensor += 1;
-                    let buffer = self.device.upload(&numbers);
-                    let id = self.parameters.add(&self.device, name, shape.to_vec(), buffer);
-                    self.parameters.train(id, true);
-                    ids.push(id);
+                    ids.push(self.add_to_adapter(&name, shape.to_vec(), &numbers));
                 }
                 let adapter = Adapter { a: ids[0], b: ids[1], scale: settings.scale() as f32 };
                 self.layers[index].projection_mut(module).adapter = Some(adapter);
@@ -55,44 +52,53 @@ impl Decoder {
     }
 
     /// Puts the projections of each layer together, where a device has a product for that and they
-    /// will not be trained.
+    /// will not be trained. The weights of the base lie in one block with one adapter: that of a
+    /// further one takes its place in the same block while it is active, if it has the same sizes,
+    /// and is computed by itself otherwise.
     fn fuse(&mut self) {
         let Device::Cuda(_) = &self.device else { return };
-        for layer in &mut self.layers {
-            let Layer { q, k, v, o, gate, up, down, .. } = *layer;
-            let mut of = |projections: &[Projection]| {
-                Fused::new(&self.device, &mut self.parameters, projections)
+        for index in 0..self.layers.len() {
+            let Layer { q, k, v, o, gate, up, down, .. } = self.layers[index];
+            let groups = [vec![q, k, v], vec![o], vec![gate, up], vec![down]];
+            let fused = match self.fused_elsewhere(index).cloned() {
+                None => groups.map(|of| Fused::new(&self.device, &mut self.parameters, &of)),
+                Some(FusedLayer { qkv, o, gate_up, down }) => {
+                    let others = [qkv, o, gate_up, down];
+                    let both = others.iter().zip(&groups);
+                    let shared: Vec<Option<Fused>> =
+                        both.map(|(other, own)| other.sharing(&self.parameters, own)).collect();
+                    shared.try_into().unwrap_or_default()
+                }
             };
-            layer.fused = of(&[q, k, v]).and_then(|qkv| {
-                let (o, gate_up, down) = (of(&[o])?, of(&[gate, up])?, of(&[down])?);
-                Some(FusedLayer { qkv, o, gate_up, down })
-            });
+            let [Some(qkv), Some(o), Some(gate_up), Some(down)] = fused else { continue };
+            for fused in [&qkv, &o, &gate_up, &down] {
+                fused.move_adapters_in(&self.device, &mut self.parameters);
+            }
+            self.layers[index].fused = Some(FusedLayer { qkv, o, gate_up, down });
         }
         self.device.trim();
     }
 
-    /// The adapter's tensors, and the score head if there is one: what PEFT keeps in one file.
+    /// The active adapter's tensors, and its score head if it has one: what PEFT keeps in one file.
     pub fn adapter_parameters(&self) -> impl Iterator<Item = ParameterId> {
-        self.parameters.ids().filter(|&id| self.kind(id) == TensorRole::Adapter)
+        let critic = self.value_head_parameters();
+        let all = self.tensors_of(self.active_adapter()).iter().copied();
+        all.filter(move |id| critic.is_none_or(|head| !head.contains(id)))
     }
 
-    /// The model's own tensors, without adapter and heads for values.
+    /// The model's own tensors, without adapters and heads for values.
     pub fn base_parameters(&self) -> impl Iterator<Item = ParameterId> {
-        self.parameters.ids().filter(|&id| self.kind(id) == TensorRole::Base)
+        self.parameters.ids().take(self.base_tensors)
     }
 
-    fn kind(&self, id: ParameterId) -> TensorRole {
-        let name = &self.parameters.get(id).name;
-        match name.as_str() {
-            VALUE_WEIGHT | VALUE_BIAS => TensorRole::Value,
-            _ if name.starts_with("base_model.model.") => TensorRole::Adapter,
-            _ => TensorRole::Base,
-        }
+    /// The weight and the bias of the active adapter's value head, if it is a critic's.
+    pub fn value_head_parameters(&self) -> Option<[ParameterId; 2]> {
+        self.value.and_then(ValueHead::critic)
     }
 
-    /// Whether it has a score head.
+    /// Whether the active adapter has a score head.
     pub fn has_score_head(&self) -> bool {
-        self.value.is_some_and(|head| head.bias.is_none())
+        self.value.is_some_and(ValueHead::is_score)
     }
 
     /// A tensor's numbers with its adapter worked in.
@@ -113,14 +119,6 @@ impl Decoder {
     }
 }
 
-/// Whether a tensor belongs to the base model or to an adapter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TensorRole {
-    Base,
-    Adapter,
-    Value,
-}
-
 impl Layer {
     fn projection_mut(&mut self, module: Module) -> &mut Projection {
         match module {
@@ -136,5 +134,10 @@ impl Layer {
 
     fn projections(&self) -> [Projection; 7] {
         [self.q, self.k, self.v, self.o, self.gate, self.up, self.down]
+    }
+
+    pub(super) fn projections_mut(&mut self) -> [&mut Projection; 7] {
+        let Self { q, k, v, o, gate, up, down, .. } = self;
+        [q, k, v, o, gate, up, down]
     }
 }

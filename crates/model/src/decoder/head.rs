@@ -25,6 +25,7 @@ pub(super) struct HeadActivations {
     /// not used.
     slope: Option<Buffer>,
     inverse_temperature: f32,
+    values_only: bool,
 }
 
 /// A signal on the device.
@@ -84,6 +85,21 @@ impl Decoder {
         embedding::gather(device, &mut last.view_mut(), x.view(), batch.rows.view());
         drop(x);
         let h = self.last_normed(&last);
+        let inverse_temperature = 1.0 / forward.temperature;
+        if forward.values_only {
+            let scored = Scored {
+                logp: vec![0.0; rows],
+                entropy: vec![0.0; rows],
+                value: self.value.map(|head| self.values(head, &h)),
+            };
+            let (lse, entropy) = (device.take(0), device.take(0));
+            let values_only = true;
+            let slope = None;
+            return (
+                scored,
+                HeadActivations { last, lse, entropy, slope, inverse_temperature, values_only },
+            );
+        }
         let numbers = || device.take(rows);
         let (mut logp, mut entropy, mut lse) = (numbers(), numbers(), numbers());
         let wanted = forward.keep.is_some() && !forward.entropies;
@@ -94,14 +110,14 @@ impl Decoder {
             lse: lse.view_mut(),
             slope: slope.as_mut().map(|slope| MatrixMut::new(slope.view_mut(), rows, width)),
         };
-        let inverse_temperature = 1.0 / forward.temperature;
         head::forward(device, output, self.head_input(&h, batch, inverse_temperature));
         let scored = Scored {
             logp: device.read(logp.view()),
             entropy: device.read(entropy.view()),
             value: self.value.map(|head| self.values(head, &h)),
         };
-        (scored, HeadActivations { last, lse, entropy, slope, inverse_temperature })
+        let values_only = false;
+        (scored, HeadActivations { last, lse, entropy, slope, inverse_temperature, values_only })
     }
 
     /// The head's input: the last layer's output after the final norm, which has no adapter.
@@ -130,14 +146,16 @@ impl Decoder {
         let HeadBackward { activations, incoming } = head;
         let h = self.last_normed(&activations.last);
         let mut dh = device.take(rows * width);
-        let to = MatrixMut::new(dh.view_mut(), rows, width);
         match activations.slope.take() {
+            _ if activations.values_only => device.fill(&mut dh.view_mut(), 0.0),
             Some(slope) if !incoming.entropies => {
                 let slope = Matrix::new(slope.view(), rows, width);
+                let to = MatrixMut::new(dh.view_mut(), rows, width);
                 head::backward_by_slope(device, to, slope, incoming.dlogp.view());
             }
             _ => {
                 let input = self.head_input(&h, batch, activations.inverse_temperature);
+                let to = MatrixMut::new(dh.view_mut(), rows, width);
                 head::backward(device, to, input, incoming.beside(activations));
             }
         }
@@ -165,7 +183,8 @@ impl Decoder {
         let both = batch.asked_offsets.windows(2).zip(batch.offsets.windows(2));
         for (asked, tokens) in both {
             let (rows, tokens) = (asked[0]..asked[1], tokens[0]..tokens[1]);
-            if let (Some((h, head)), Some(to)) = (&head, gradients.get_mut(self.head)) {
+            let with_logits = head.as_ref().filter(|(_, head)| !head.activations.values_only);
+            if let (Some((h, head)), Some(to)) = (with_logits, gradients.get_mut(self.head)) {
                 let HeadBackward { activations, incoming } = head;
                 let to = MatrixMut::new(to, self.config.vocab, width);
                 let input = self.head_input(h, batch, activations.inverse_temperature);

@@ -7,6 +7,7 @@ use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Buffer, Device};
 
 use super::adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
+use super::adapters::AdapterSlot;
 use super::layer::{Layer, QkNorm};
 use super::parameters::{ParameterId, Parameters};
 use super::pass::LayerSizes;
@@ -134,12 +135,15 @@ impl Decoder {
             device: device.clone(),
             config: config.clone(),
             sizes: LayerSizes { width: config.width, ffn: config.ffn, epsilon, shape },
+            base_tensors: parameters.len(),
             parameters,
             embedding,
             layers,
             norm,
             head,
             value: None,
+            adapters: vec![AdapterSlot::default()],
+            active: 0,
             turns,
         }
     }
@@ -172,8 +176,13 @@ impl Decoder {
     /// If the model has a head for values.
     pub fn add_value_head(&mut self) {
         let width = self.sizes.width;
-        let weight = self.add_head_part(VALUE_WEIGHT, vec![1, width], &vec![0.0; width]);
-        let bias = self.add_head_part(VALUE_BIAS, vec![1], &[0.0]);
+        self.put_value_head(&vec![0.0; width], 0.0);
+    }
+
+    /// Adds a value head with these weights.
+    pub(crate) fn put_value_head(&mut self, weights: &[f32], bias: f32) {
+        let weight = self.add_to_adapter(VALUE_WEIGHT, vec![1, weights.len()], weights);
+        let bias = self.add_to_adapter(VALUE_BIAS, vec![1], &[bias]);
         self.set_value_head(ValueHead { weight, bias: Some(bias) });
     }
 
@@ -189,15 +198,8 @@ impl Decoder {
 
     /// Adds a score head with these weights.
     pub(crate) fn put_score_head(&mut self, weights: &[f32]) {
-        let weight = self.add_head_part(SCORE_WEIGHT, vec![1, weights.len()], weights);
+        let weight = self.add_to_adapter(SCORE_WEIGHT, vec![1, weights.len()], weights);
         self.set_value_head(ValueHead { weight, bias: None });
-    }
-
-    fn add_head_part(&mut self, name: &str, shape: Vec<usize>, values: &[f32]) -> ParameterId {
-        let buffer = self.device.upload(values);
-        let id = self.parameters.add(&self.device, name.to_owned(), shape, buffer);
-        self.parameters.train(id, true);
-        id
     }
 
     fn set_value_head(&mut self, head: ValueHead) {

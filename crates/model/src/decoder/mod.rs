@@ -10,6 +10,7 @@
 //! reward model for the place after each step's last token.
 
 mod adapt;
+mod adapters;
 mod batch;
 mod gradients;
 mod head;
@@ -22,7 +23,9 @@ mod step;
 mod stepper;
 mod sums;
 
-pub(crate) use adapt::SCORE_WEIGHT;
+pub(crate) use adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
+pub use adapters::AdapterId;
+use adapters::AdapterSlot;
 pub use batch::{Batch, BatchError, Sequence};
 pub use gradients::Gradients;
 pub use layer::Keep;
@@ -56,15 +59,33 @@ pub struct Decoder {
     layers: Vec<Layer>,
     norm: ParameterId,
     head: ParameterId,
+    /// The head for values of the active adapter.
     value: Option<ValueHead>,
+    adapters: Vec<AdapterSlot>,
+    /// The place of the active one.
+    active: usize,
+    /// Tensors of the model itself, which come first in the list.
+    base_tensors: usize,
     turns: RopeTable,
 }
 
 /// One number for each place: a weight for each number of a hidden state, and one more for a critic.
 #[derive(Debug, Clone, Copy)]
-struct ValueHead {
+pub(crate) struct ValueHead {
     weight: ParameterId,
     bias: Option<ParameterId>,
+}
+
+impl ValueHead {
+    /// Whether it is a reward model's, without a bias.
+    pub(crate) fn is_score(self) -> bool {
+        self.bias.is_none()
+    }
+
+    /// Weight and bias, if it is a critic's.
+    pub(crate) fn critic(self) -> Option<[ParameterId; 2]> {
+        Some([self.weight, self.bias?])
+    }
 }
 
 /// The options of a forward pass.
@@ -79,11 +100,20 @@ pub struct Forward {
     /// Whether the signal will have a part for entropies. If it has one that was not announced, the
     /// way back takes longer.
     pub entropies: bool,
+    /// Whether values are all that is computed: log-probabilities and entropies are 0 then, have no
+    /// derivative, and cost nothing.
+    pub values_only: bool,
 }
 
 impl Default for Forward {
     fn default() -> Self {
-        Self { adapters: Adapters::On, keep: None, temperature: 1.0, entropies: false }
+        Self {
+            adapters: Adapters::On,
+            keep: None,
+            temperature: 1.0,
+            entropies: false,
+            values_only: false,
+        }
     }
 }
 

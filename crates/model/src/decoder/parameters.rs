@@ -214,6 +214,13 @@ impl Parameters {
         }
     }
 
+    /// Moves what products use of a matrix out of the place that [`Self::move_to`] gave it.
+    pub(crate) fn move_apart(&mut self, device: &Device, id: ParameterId) {
+        if let WeightStore::Master(weight) = &mut self.all[id.0].store {
+            weight.move_apart(device);
+        }
+    }
+
     /// Numbers of all, and of those that are trained.
     pub fn count(&self) -> (usize, usize) {
         let sum = |trained: bool| {

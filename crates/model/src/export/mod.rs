@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::adapter::{AdapterSettings, SETTINGS_FILE, WEIGHTS_FILE};
-use crate::decoder::{Decoder, ParameterId};
+use crate::adapter::{AdapterSettings, SETTINGS_FILE, VALUE_HEAD_FILE, WEIGHTS_FILE};
+use crate::decoder::{AdapterId, Decoder, ParameterId};
 use crate::open::Pretrained;
 use crate::safetensors::WriteError;
 use crate::tokenizer::{Tokenizer, TokenizerError};
@@ -133,7 +133,8 @@ impl Decoder {
         folder.put("model.safetensors.index.json", format!("{index:#}\n").as_bytes())
     }
 
-    /// Writes the adapter into a new directory as PEFT does, and the score head if there is one.
+    /// Writes the active adapter into a new directory as PEFT does, with its score head if there is
+    /// one; a critic's value head goes into a file of its own.
     ///
     /// # Errors
     ///
@@ -144,11 +145,34 @@ impl Decoder {
         to: &Path,
         dtype: Dtype,
     ) -> Result<(), ExportError> {
+        self.export_adapter_of(self.active_adapter(), settings, to, dtype)
+    }
+
+    /// [`Self::export_adapter`] of any of its adapters.
+    ///
+    /// # Errors
+    ///
+    /// If the directory exists or cannot be written; then it is not created.
+    pub fn export_adapter_of(
+        &self,
+        adapter: AdapterId,
+        settings: &AdapterSettings,
+        to: &Path,
+        dtype: Dtype,
+    ) -> Result<(), ExportError> {
         let folder = ExportFolder::begin(to)?;
-        let settings = AdapterSettings { score: self.has_score_head(), ..settings.clone() };
+        let head = self.head_of(adapter);
+        let score = head.is_some_and(|head| head.is_score());
+        let settings = AdapterSettings { score, ..settings.clone() };
         folder.put(SETTINGS_FILE, settings.to_json().as_bytes())?;
-        let ids: Vec<ParameterId> = self.adapter_parameters().collect();
+        let critic = head.and_then(|head| head.critic());
+        let is_adapter = |id: &ParameterId| critic.is_none_or(|head| !head.contains(id));
+        let ids: Vec<ParameterId> =
+            self.tensors_of(adapter).iter().copied().filter(is_adapter).collect();
         self.put_shard(&folder, WEIGHTS_FILE, &ids, dtype)?;
+        if let Some(critic) = critic {
+            self.put_shard(&folder, VALUE_HEAD_FILE, &critic, dtype)?;
+        }
         folder.finish()
     }
 

@@ -10,7 +10,6 @@ use whetstone_eval::{Measured, Measuring, measure};
 use whetstone_infer::{Limits, Local, Rule};
 use whetstone_rollout::collect::Collecting;
 use whetstone_train::Student;
-use whetstone_train::grpo::max_prompt_tokens;
 
 use crate::evaluation::show_sampled;
 use crate::failure::Failure;
@@ -65,7 +64,7 @@ impl Suite<'_> {
             thinking_opened: student.thinking_opened,
             rule: Rule::at(self.config.eval.temperature),
             max_tokens: self.config.grpo.max_completion_length as usize,
-            max_prompt_tokens: max_prompt_tokens(self.config),
+            max_prompt_tokens: self.config.max_prompt_tokens(self.config.grpo_sampling()),
             judges: whetstone_env::judge::callers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         }

@@ -8,7 +8,8 @@ use whetstone_core::Task;
 use whetstone_core::config::Config;
 use whetstone_core::metric;
 use whetstone_env::environment::Environment;
-use whetstone_train::grpo::{STAGE, Source, fits, max_prompt_tokens};
+use whetstone_train::fits;
+use whetstone_train::grpo::{STAGE, Source};
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
 use whetstone_train::{Student, TrainError};
@@ -164,9 +165,11 @@ impl PromptRoom<'_> {
         if all == 0 {
             return Ok(tasks);
         }
-        let fitting = tasks.iter().map(|task| fits(student, config, environment, task));
+        let fitting = tasks
+            .iter()
+            .map(|task| fits(student, config, config.grpo_sampling(), environment, task));
         let fitting = fitting.collect::<Result<Vec<bool>, _>>()?;
-        let most = max_prompt_tokens(config);
+        let most = config.max_prompt_tokens(config.grpo_sampling());
         let reason = format!("with prompts of more than {most} tokens");
         left_out::tasks(tasks.iter().zip(fitting.iter().copied()), &reason, observer);
         let mut fitting = fitting.into_iter();

@@ -42,7 +42,8 @@ pub(super) fn keep_and_say(
     observer: &dyn Observer,
 ) -> Result<(), Failure> {
     if request.resume {
-        let paths = [&files.tasks, &files.held_out, &files.traces, &files.rollouts];
+        let Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter } = files;
+        let paths = [tasks, held_out, traces, rollouts, pairs, held_out_pairs, adapter];
         let paths = paths.into_iter().flatten();
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         observer.note(&format_args!(

@@ -1,4 +1,4 @@
-//! A training from its settings and files to its final model: [`sft`] and [`grpo`].
+//! A training from its settings and files to its final model: [`sft`], [`grpo`] and [`rm`].
 //!
 //! ```text
 //! settings ─► files ─► environment ─► student ─► rows, plan ─► run directory ─► steps
@@ -10,8 +10,10 @@ pub(crate) mod begin;
 pub mod grpo;
 pub(crate) mod inputs;
 mod left_out;
+pub mod pairs;
 pub(crate) mod planned;
 mod recorded;
+pub mod rm;
 pub(crate) mod said;
 pub mod sft;
 pub(crate) mod steps;

@@ -8,6 +8,7 @@ use whetstone_train::grpo::Source;
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
+use whetstone_train::reward_model::Rm;
 use whetstone_train::{Example, Student, TrainError};
 
 use super::End;
@@ -38,6 +39,30 @@ impl Planned<'_> {
         whole.does(plan.arithmetic("rows", config.training.max_steps == 0));
         whole.memory("to train", &self.student.sft_memory(config));
         self.run(&mut whole, "settings, events, checkpoints, the final model");
+        whole
+    }
+
+    /// The plan of `whet train rm` with the pairs of these files.
+    pub(super) fn rm(&self, training: &Rm<'_>, files: &Files) -> DryRun {
+        let (plan, config) = (self.plan, self.config);
+        let mut whole = DryRun::of("whet train rm");
+        let (pairs, held_out) = (training.pairs, training.held_out);
+        for (path, what) in [
+            (&files.pairs, format!("{} to learn from", counted(pairs.len(), "pair"))),
+            (&files.held_out_pairs, format!("{} to measure by", counted(held_out.len(), "pair"))),
+            (&files.adapter, "the adapter to begin with".to_owned()),
+        ] {
+            if let Some(path) = path {
+                whole.reads(format!("{}: {what}", path.display()));
+            }
+        }
+        whole.count("pairs", pairs.len() as u64);
+        whole.count("held_out_pairs", held_out.len() as u64);
+        let tokens: usize = pairs.iter().map(|pair| pair.chosen.len() + pair.rejected.len()).sum();
+        whole.count("tokens", tokens as u64 * plan.steps * plan.items_per_step / plan.items.max(1));
+        whole.does(plan.rm_arithmetic(config.training.max_steps == 0));
+        whole.memory("to train", &self.student.rm_memory(config));
+        self.run(&mut whole, "settings, events, checkpoints, the reward model");
         whole
     }
 

@@ -7,7 +7,7 @@ use whetstone_core::Task;
 use whetstone_core::config::Config;
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::Trace;
-use whetstone_train::grpo::TaskWithTraces;
+use whetstone_train::TaskWithTraces;
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::left_out;

@@ -17,6 +17,13 @@ pub(super) const TIMEOUTS: &str = metric::CODE_TIMEOUTS.name;
 pub(super) const CUT_OFF: &str = metric::ROLLOUT_TRUNCATED.name;
 pub(super) const HELD_OUT: &str = metric::HELD_OUT_PASS_RATE.name;
 pub(super) const HELD_OUT_TASKS: &str = metric::HELD_OUT_TASKS.name;
+pub(super) const RM_ACCURACY: &str = metric::RM_HELD_OUT_ACCURACY.name;
+pub(super) const RM_ACCURACY_LOW: &str = metric::RM_HELD_OUT_ACCURACY_LOW.name;
+pub(super) const RM_PAIRS: &str = metric::RM_HELD_OUT_PAIRS.name;
+pub(super) const RM_LENGTH: &str = metric::RM_LENGTH_CORRELATION.name;
+pub(super) const RM_LABEL_LENGTH: &str = metric::RM_LABEL_LENGTH_CORRELATION.name;
+pub(super) const RM_SHORTER: &str = metric::RM_ACCURACY_CHOSEN_SHORTER.name;
+pub(super) const RM_SHORTER_PAIRS: &str = metric::RM_CHOSEN_SHORTER_PAIRS.name;
 /// The part of groups that are dead; made of the two below.
 pub(super) const DEAD: &str = "dead part";
 /// The parts that are dead since all rollouts pass, and since none does.
@@ -29,8 +36,25 @@ const GROUPS: &str = metric::ROLLOUT_TASKS.name;
 /// Prefix of the metrics of the reward's terms.
 const TERMS: &str = metric::REWARD_TERMS;
 
-const WATCHED: [&str; 10] =
-    [REWARD, PASS, ENTROPY, KL, GAP, CLAMPED, TIMEOUTS, CUT_OFF, HELD_OUT, HELD_OUT_TASKS];
+const WATCHED: [&str; 17] = [
+    REWARD,
+    PASS,
+    ENTROPY,
+    KL,
+    GAP,
+    CLAMPED,
+    TIMEOUTS,
+    CUT_OFF,
+    HELD_OUT,
+    HELD_OUT_TASKS,
+    RM_ACCURACY,
+    RM_ACCURACY_LOW,
+    RM_PAIRS,
+    RM_LENGTH,
+    RM_LABEL_LENGTH,
+    RM_SHORTER,
+    RM_SHORTER_PAIRS,
+];
 
 /// A mean with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -16,10 +16,13 @@
 //! | `passes_fall` | fewer programs pass than in the beginning |
 //! | `cut_off` | more completions are cut off by the limit on tokens than in the beginning |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
+//! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |
+//! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, three times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
 
 mod history;
+mod reward_model;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -82,7 +85,12 @@ impl Alarms {
     ) -> Vec<Alarm> {
         self.history.add(step, values);
         let found = rules::all(&self.history, &self.rules);
-        found.into_iter().filter_map(|found| self.ring(step, found, suspects)).collect()
+        let of_reward_model = reward_model::all(&self.history).into_iter().flatten();
+        found
+            .into_iter()
+            .chain(of_reward_model)
+            .filter_map(|found| self.ring(step, found, suspects))
+            .collect()
     }
 
     fn ring(&mut self, step: u64, due: DueAlarm, suspects: Suspects<'_>) -> Option<Alarm> {

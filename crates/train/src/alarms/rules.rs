@@ -71,7 +71,7 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
     all.into_iter().flatten().collect()
 }
 
-fn due(code: &'static str, message: String) -> DueAlarm {
+pub(super) fn due(code: &'static str, message: String) -> DueAlarm {
     DueAlarm { code, message, term: None }
 }
 
@@ -235,6 +235,6 @@ fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<DueAl
     Some(DueAlarm { term: Some(term.to_owned()), ..due("term_rises_alone", message) })
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }

@@ -10,7 +10,7 @@ use whetstone_core::survivors::Survivors;
 use whetstone_rollout::collect::Rollout;
 
 use super::batch::{Batch, RolloutIndex};
-use super::tasks::StepRollouts;
+use crate::rollouts::tasks::StepRollouts;
 use crate::watch::Warning;
 
 /// Steps after which an empty source is told of.

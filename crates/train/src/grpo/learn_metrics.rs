@@ -8,7 +8,7 @@ use whetstone_algo::policy::Statistics;
 use whetstone_core::config::DualSourceConfig;
 use whetstone_core::metric::{self, Metric};
 
-use super::values::{Values, number};
+use crate::rollouts::values::{Values, number};
 use crate::update::Updated;
 
 /// Measurements of one SFT source.

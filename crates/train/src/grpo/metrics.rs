@@ -7,30 +7,23 @@ use whetstone_core::metric;
 
 use super::batch::Batch;
 use super::learn_metrics::LearnMeasured;
-use super::rollout_metrics::of_rollouts;
-use super::tasks::StepRollouts;
-use super::values::{Values, number};
-
-/// The measurement on held-out tasks.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct HeldOut {
-    /// The part of samples that passed, averaged over tasks.
-    pub(super) pass_rate: Option<f64>,
-    /// Tasks of which a sample could be judged.
-    pub(super) tasks: usize,
-    pub(super) took: Duration,
-}
+use crate::rollouts::metrics::{Collected, RewardMetrics, of_rollouts};
+use crate::rollouts::tasks::StepRollouts;
+use crate::rollouts::values::{Values, number};
 
 /// Measurements of a step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Measured {
-    pub(super) sampling: Duration,
+    pub(super) collected: Collected,
     pub(super) reference: Duration,
     pub(super) learnt: LearnMeasured,
-    pub(super) held_out: Option<HeldOut>,
-    /// Whether the rollouts are those of a file: nothing was sampled.
-    pub(super) is_recorded: bool,
 }
+
+const REWARDS: RewardMetrics = RewardMetrics {
+    mean: metric::GRPO_MEAN_REWARD,
+    std: metric::GRPO_REWARD_STD,
+    pass_rate: metric::GRPO_PASS_RATE,
+};
 
 impl Measured {
     /// Everything by name.
@@ -41,41 +34,18 @@ impl Measured {
         took: Duration,
     ) -> BTreeMap<String, f64> {
         let mut values = Values::default();
-        self.learnt.put(self.is_recorded, &mut values);
-        of_rollouts(step_rollouts, &mut values);
+        self.learnt.put(step_rollouts.is_recorded, &mut values);
+        of_rollouts(step_rollouts, REWARDS, &mut values);
         values.put(metric::GRPO_DEAD_GROUPS, number(batch.dead_groups));
         values.put(metric::GRPO_SOLVED_GROUPS, number(batch.solved_groups));
         values.put(metric::GRPO_UNSOLVED_GROUPS, number(batch.unsolved_groups));
         values.put(metric::GRPO_MASKED, number(batch.masked.len()));
         values.put_some(metric::GRPO_KL_CHARGE, batch.charge);
-        if let Some(HeldOut { pass_rate, tasks, took }) = self.held_out {
-            values.put_some(metric::HELD_OUT_PASS_RATE, pass_rate);
-            values.put(metric::HELD_OUT_TASKS, number(tasks));
-            values.put(metric::TIME_HELD_OUT_S, took.as_secs_f64());
-        }
-        self.of_time(step_rollouts, took, &mut values);
-        values.0
-    }
-
-    fn of_time(&self, step_rollouts: &StepRollouts, took: Duration, values: &mut Values) {
         values.put(metric::TIME_REFERENCE_S, self.reference.as_secs_f64());
         values.put(metric::TIME_LEARNING_S, self.learnt.took.as_secs_f64());
         values.put(metric::TIME_STEP_S, took.as_secs_f64());
-        if self.is_recorded {
-            return;
-        }
-        let waited = step_rollouts.timeline.judging_after_sampling();
-        values.put(metric::TIME_SAMPLING_S, (self.sampling.saturating_sub(waited)).as_secs_f64());
-        values.put(metric::TIME_JUDGING_AFTER_SAMPLING_S, waited.as_secs_f64());
-        let sampling = self.sampling.as_secs_f64().max(1e-9);
-        values.put(
-            metric::SPEED_SAMPLED_TOKENS_PER_S,
-            number(step_rollouts.usage.sampled) / sampling,
-        );
-        let programs: usize = step_rollouts.groups.iter().map(|group| group.rollouts.len()).sum();
-        values.put(metric::SPEED_PROGRAMS_PER_S, number(programs) / sampling);
-        let early = step_rollouts.timeline.judged_while_sampling();
-        values.put(metric::ROLLOUT_JUDGED_WHILE_SAMPLING, number(early) / number(programs.max(1)));
+        self.collected.put(step_rollouts, &mut values);
+        values.0
     }
 }
 
@@ -86,6 +56,7 @@ mod tests {
     use whetstone_core::verdict::Verdict;
 
     use super::*;
+    use crate::rollouts::metrics::HeldOut;
     use crate::testing::{Said, dropped, group, rollout, rollout_as, settings};
 
     /// Five rollouts: two pass, one is no program, one was cut off, one could not be judged.
@@ -159,8 +130,8 @@ mod tests {
     fn held_out_tasks_are_told_of_where_they_were_measured() {
         assert!(!values(&Measured::default(), &step_rollouts()).contains_key("held_out/tasks"));
         let held_out = HeldOut { pass_rate: Some(0.75), tasks: 8, took: Duration::from_secs(3) };
-        let found =
-            values(&Measured { held_out: Some(held_out), ..Measured::default() }, &step_rollouts());
+        let collected = Collected { held_out: Some(held_out), ..Collected::default() };
+        let found = values(&Measured { collected, ..Measured::default() }, &step_rollouts());
         let told =
             ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|name| found[name]);
         assert_eq!(told.map(f64::to_bits), [0.75, 8.0, 3.0].map(f64::to_bits));

@@ -16,20 +16,12 @@
 mod batch;
 mod best;
 pub(crate) mod budget;
-mod collecting;
-mod difficulty;
 mod first_steps;
-mod held_out;
 mod learn;
 mod learn_metrics;
 mod metrics;
 mod probe;
-mod record;
-mod rollout_metrics;
 mod source;
-mod suspects;
-mod tasks;
-mod values;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,20 +37,19 @@ use self::batch::Batch;
 use self::first_steps::{FinishedStep, FirstSteps};
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
-use self::record::Rollouts;
 use self::source::RolloutStream;
-use self::suspects::suspects;
-use self::tasks::{NextStep, StepRollouts};
 use crate::error::TrainError;
 use crate::example::Example;
+use crate::rollouts::record::{Estimates, Rollouts};
+use crate::rollouts::suspects::suspects;
+use crate::rollouts::tasks::{NextStep, StepRollouts};
+use crate::rollouts::{Collection, held_out};
 use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
-pub use self::collecting::{fits, max_prompt_tokens};
 pub use self::probe::probe;
 pub use self::source::Source;
-pub use self::tasks::TaskWithTraces;
 
 /// The name of this training in events and checkpoints.
 pub const STAGE: &str = "grpo";
@@ -83,7 +74,14 @@ pub struct Grpo<'a> {
     pub watch: Watch<'a>,
 }
 
-impl Grpo<'_> {
+impl<'a> Grpo<'a> {
+    /// How it gets its rollouts.
+    pub(crate) fn collection(&self) -> Collection<'a> {
+        let Self { config, held_out, environment, judges, limits, watch, .. } = *self;
+        let sampling = config.grpo_sampling();
+        Collection { config, sampling, held_out, environment, judges, limits, watch }
+    }
+
     /// Whether an episode may have more than one turn.
     fn has_turns(&self) -> bool {
         match self.source {
@@ -127,8 +125,9 @@ fn steps(
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured::default();
-        held_out::measure(student, grpo, step, &mut measured)?;
-        let next = NextStep { student, grpo, plan: &plan, progress: &progress };
+        measured.collected.held_out = held_out::measure(student, grpo.collection(), step)?;
+        let next =
+            NextStep { student, collection: grpo.collection(), plan: &plan, progress: &progress };
         let Some(step_rollouts) = stream.next(next, &learner, &mut measured)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
@@ -139,7 +138,8 @@ fn steps(
             let charged = batch.charge(grpo.config, &step_rollouts, reference);
             charged.map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         }
-        rollouts.record(step, grpo, &step_rollouts, &batch)?;
+        let estimates = Estimates { advantages: &batch.advantages };
+        rollouts.record(step, grpo.collection(), &step_rollouts, estimates)?;
         let reference = reference.as_ref();
         let old = match grpo.source {
             Source::Tasks(_) => None,

@@ -8,10 +8,11 @@ use super::first_steps::{FinishedStep, FirstSteps};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
 use super::source::{RolloutStream, Source};
-use super::tasks::NextStep;
-use super::{Grpo, STAGE, batch_of, held_out, longest};
+use super::{Grpo, STAGE, batch_of, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
+use crate::rollouts::held_out;
+use crate::rollouts::tasks::NextStep;
 use crate::session::restore;
 use crate::student::Student;
 
@@ -33,9 +34,10 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
     let mut measured = Measured::default();
-    held_out::measure(student, training, 1, &mut measured)?;
+    let collection = training.collection();
+    measured.collected.held_out = held_out::measure(student, collection, 1)?;
     let (began, step) = (Instant::now(), progress.step + 1);
-    let next = NextStep { student, grpo: training, plan: &plan, progress: &progress };
+    let next = NextStep { student, collection, plan: &plan, progress: &progress };
     let Some(step_rollouts) = stream.next(next, &learner, &mut measured)? else {
         return Ok(None);
     };
@@ -54,7 +56,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let finished =
         FinishedStep { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
-        ("sampling and judging", measured.sampling),
+        ("sampling and judging", measured.collected.sampling),
         ("reference", measured.reference),
         ("learning", measured.learnt.took),
     ];
@@ -62,8 +64,8 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         step: began.elapsed(),
         parts: parts.into_iter().filter(|(_, took)| !took.is_zero()).collect(),
         steps: plan.steps.saturating_sub(progress.step),
-        held_out: measured.held_out.map(|held_out| held_out.took),
-        measurements: (step..=plan.steps).filter(|&step| held_out::is_due(training, step)).count()
+        held_out: measured.collected.held_out.map(|held_out| held_out.took),
+        measurements: (step..=plan.steps).filter(|&step| held_out::is_due(collection, step)).count()
             as u64,
         warnings: FirstSteps::default().see(training.config, finished),
     }))

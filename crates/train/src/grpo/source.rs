@@ -7,12 +7,12 @@ use whetstone_rollout::collect::Group;
 
 use super::learn::{Learner, Logps};
 use super::metrics::Measured;
-use super::tasks::{NextStep, StepRollouts, TaskWithTraces, Tasks, number_apart};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
 use crate::plan::Plan;
 use crate::recorded::{Recorded, TurnIndex};
+use crate::rollouts::tasks::{NextStep, StepRollouts, TaskWithTraces, Tasks, number_apart};
 use crate::session::Progress;
 
 /// The source of rollouts.
@@ -55,7 +55,10 @@ pub(super) enum RolloutStream<'a> {
 impl<'a> RolloutStream<'a> {
     pub(super) fn new(config: &Config, source: Source<'a>) -> Self {
         match source {
-            Source::Tasks(tasks) => Self::Tasks(Tasks::new(config, tasks)),
+            Source::Tasks(tasks) => {
+                let sampling = config.grpo_sampling();
+                Self::Tasks(Tasks::new(Seed::new(config.seed), sampling.curriculum, tasks))
+            }
             Source::Recorded(recorded) => Self::Recorded(Replay::new(config, recorded)),
         }
     }
@@ -67,12 +70,11 @@ impl<'a> RolloutStream<'a> {
         learner: &Learner<'_>,
         measured: &mut Measured,
     ) -> Result<Option<StepRollouts>, TrainError> {
-        let NextStep { student, grpo, progress, .. } = next;
+        let NextStep { student, collection, progress, .. } = next;
         match self {
-            Self::Tasks(tasks) => tasks.sample(next, measured),
-            Self::Recorded(_) if grpo.watch.stopped() => Ok(None),
+            Self::Tasks(tasks) => tasks.sample(next, &mut measured.collected),
+            Self::Recorded(_) if collection.watch.stopped() => Ok(None),
             Self::Recorded(replay) => {
-                measured.is_recorded = true;
                 let score = |examples: &[&Example]| {
                     learner.initial_logps(student, progress.step + 1, examples)
                 };
@@ -116,9 +118,9 @@ impl<'a> Replay<'a> {
     }
 
     fn next(&mut self, next: NextStep<'_>, score: &Score<'_>) -> Result<StepRollouts, TrainError> {
-        let NextStep { plan, progress, grpo, .. } = next;
-        let config = grpo.config;
-        let mut step_rollouts = StepRollouts::default();
+        let NextStep { plan, progress, collection, .. } = next;
+        let config = collection.config;
+        let mut step_rollouts = StepRollouts { is_recorded: true, ..StepRollouts::default() };
         // The last step of the last epoch takes what is left of it.
         let all = match config.training.max_steps {
             0 => plan.items * plan.epochs,

@@ -29,8 +29,8 @@ use crate::optimizer::Optimizer;
 use crate::student::Student;
 use crate::watch::{Ended, StepReport, Warning, Watch};
 
-pub use self::progress::Progress;
 pub(crate) use self::progress::restore;
+pub use self::progress::{Progress, stage_of};
 pub use self::start::{RunLocation, RunStart};
 
 /// The directory of what is trained when all is done.

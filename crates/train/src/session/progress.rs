@@ -92,6 +92,13 @@ impl Progress {
     }
 }
 
+/// The training that a checkpoint is of, if it says so.
+pub fn stage_of(dir: &Path) -> Option<String> {
+    let text = read_plain(&dir.join(STATE), STATE_LIMIT_BYTES).ok()?;
+    let state: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    state["stage"].as_str().map(str::to_owned)
+}
+
 /// The optimizer and the progress of a checkpoint; without one, those of a beginning.
 ///
 /// # Errors

@@ -25,7 +25,8 @@ use whetstone_model::tokenizer::{LEAST_TOKENS, Trainer};
 use whetstone_model::weights::Dtype;
 use whetstone_record::event::Event;
 use whetstone_record::run_dir::RunDir;
-use whetstone_train::grpo::{self, Grpo, TaskWithTraces, grpo};
+use whetstone_train::TaskWithTraces;
+use whetstone_train::grpo::{self, Grpo, grpo};
 use whetstone_train::recorded::Recorded;
 use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::sft::{self, Sft, sft};
@@ -64,8 +65,13 @@ pub(crate) struct School {
 impl School {
     /// Eight tasks, and settings under which a step takes a moment.
     pub(crate) fn new() -> Self {
+        Self::with_model(5)
+    }
+
+    /// The same with the model of another seed.
+    pub(crate) fn with_model(seed: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        model(&dir.path().join("model"), 5);
+        model(&dir.path().join("model"), seed);
         let tasks: Vec<Task> = (0..8).map(|at| task(&format!("t/{at}"))).collect();
         let rows = (0..8).map(|at| vec![row(at), row(at + 8)]).collect();
         let worth = Arc::new(|_: &str, reply: &str| Ok(parity(reply)));

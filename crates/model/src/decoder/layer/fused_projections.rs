@@ -71,14 +71,52 @@ impl Fused {
         let weight = AugmentedWeight::new(device, Widths { outputs, inputs, narrow }, scale)
             .with_parts(parts.collect());
         for (projection, member) in projections.iter().zip(&members) {
-            let first = member.outputs.start;
-            parameters.move_to(device, projection.weight, weight.weight(first));
-            if let Some((adapter, own)) = &member.adapter {
-                parameters.move_to(device, adapter.a, weight.first_half(own.start));
-                parameters.move_to(device, adapter.b, weight.second_half(first, own.start));
-            }
+            parameters.move_to(device, projection.weight, weight.weight(member.outputs.start));
         }
         Some(Self { weight, members })
+    }
+
+    /// The same matrix with other adapters in the places of these; none if they do not have the same
+    /// sizes, or another scale.
+    pub(crate) fn sharing(
+        &self,
+        parameters: &Parameters,
+        projections: &[Projection],
+    ) -> Option<Self> {
+        let rank = |adapter: &Adapter| parameters.get(adapter.a).shape[0];
+        let members = self.members.iter().zip(projections).map(|(member, projection)| {
+            let adapter = match (&member.adapter, projection.adapter) {
+                (None, None) => None,
+                (Some((theirs, own)), Some(ours))
+                    if rank(theirs) == rank(&ours)
+                        && theirs.scale.to_bits() == ours.scale.to_bits() =>
+                {
+                    Some((ours, own.clone()))
+                }
+                _ => return None,
+            };
+            Some(FusedMember { adapter, ..member.clone() })
+        });
+        Some(Self { weight: self.weight.clone(), members: members.collect::<Option<_>>()? })
+    }
+
+    /// Moves what products use of the adapters into the matrix.
+    pub(crate) fn move_adapters_in(&self, device: &Device, parameters: &mut Parameters) {
+        for member in &self.members {
+            if let Some((adapter, own)) = &member.adapter {
+                let first = member.outputs.start;
+                parameters.move_to(device, adapter.a, self.weight.first_half(own.start));
+                parameters.move_to(device, adapter.b, self.weight.second_half(first, own.start));
+            }
+        }
+    }
+
+    /// Moves what products use of the adapters out of the matrix, which another adapter will use.
+    pub(crate) fn move_adapters_out(&self, device: &Device, parameters: &mut Parameters) {
+        for (adapter, _) in self.members.iter().filter_map(|member| member.adapter.as_ref()) {
+            parameters.move_apart(device, adapter.a);
+            parameters.move_apart(device, adapter.b);
+        }
     }
 
     fn widths(&self) -> Widths {

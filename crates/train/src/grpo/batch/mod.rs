@@ -23,9 +23,9 @@ use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use super::best::best;
 use super::budget;
-use super::tasks::StepRollouts;
 use crate::error::TrainError;
 use crate::example::Example;
+use crate::rollouts::tasks::StepRollouts;
 
 /// An episode, or turns of one, as a sequence to train on, with its advantage.
 #[derive(Debug, Clone, PartialEq)]

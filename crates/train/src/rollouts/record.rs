@@ -5,10 +5,9 @@ use whetstone_core::wire::Wire;
 use whetstone_record::journal::{self, Journal};
 use whetstone_rollout::collect::record::{Recording, lines};
 
-use super::batch::Batch;
+use super::Collection;
 use super::collecting::rule;
 use super::tasks::StepRollouts;
-use super::{Grpo, Source};
 use crate::error::TrainError;
 use crate::session::Session;
 use crate::student::Student;
@@ -17,7 +16,7 @@ const FILE: &str = "rollouts.jsonl";
 
 /// The journal of rollouts.
 #[derive(Debug)]
-pub(super) struct Rollouts {
+pub(crate) struct Rollouts {
     journal: Journal,
     /// The last step in it, and how many of its rollouts.
     last: (u64, usize),
@@ -27,9 +26,16 @@ pub(super) struct Rollouts {
     tokenizer: String,
 }
 
+/// What was computed of the rollouts of a step, one list for each group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Estimates<'a> {
+    /// The advantage of each rollout.
+    pub(crate) advantages: &'a [Vec<f64>],
+}
+
 impl Rollouts {
     /// Opens the run's journal and looks where it ends.
-    pub(super) fn open(session: &Session, student: &Student) -> Result<Self, TrainError> {
+    pub(crate) fn open(session: &Session, student: &Student) -> Result<Self, TrainError> {
         let path = session.run().view().rollouts_dir().join(FILE);
         let (journal, recovery) = Journal::open(&path)?;
         let mut last = (0, 0);
@@ -44,12 +50,12 @@ impl Rollouts {
     }
 
     /// Writes the rollouts of a step that are not there yet.
-    pub(super) fn record(
+    pub(crate) fn record(
         &mut self,
         step: u64,
-        grpo: &Grpo<'_>,
+        collection: Collection<'_>,
         step_rollouts: &StepRollouts,
-        batch: &Batch,
+        estimates: Estimates<'_>,
     ) -> Result<(), TrainError> {
         if step < self.last.0 {
             return Ok(());
@@ -57,18 +63,18 @@ impl Rollouts {
         let known = if step == self.last.0 { self.last.1 } else { 0 };
         let (thinking_opened, tokenizer) = (self.thinking_opened, self.tokenizer.clone());
         // Who sampled the rollouts of a file, and within which limit, is said there.
-        let is_sampled = matches!(grpo.source, Source::Tasks(_));
-        let config = grpo.config;
+        let is_sampled = !step_rollouts.is_recorded;
+        let Collection { config, sampling, .. } = collection;
         let recording = |advantages| Recording {
             step,
-            rule: rule(config),
-            max_tokens: is_sampled.then_some(config.grpo.max_completion_length as usize),
+            rule: rule(sampling),
+            max_tokens: is_sampled.then_some(sampling.max_tokens),
             model: is_sampled.then_some(&config.student.model_name),
             tokenizer: Some(&tokenizer),
             advantages,
             thinking_opened,
         };
-        let groups = step_rollouts.groups.iter().zip(&batch.advantages);
+        let groups = step_rollouts.groups.iter().zip(estimates.advantages);
         let all = groups.flat_map(|(group, advantages)| lines(group, &recording(advantages)));
         let mut written = known;
         for line in all.skip(known) {

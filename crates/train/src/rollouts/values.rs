@@ -6,35 +6,35 @@ use whetstone_core::metric::{Metric, reward_term};
 
 /// Values by name.
 #[derive(Debug, Default)]
-pub(super) struct Values(pub(super) BTreeMap<String, f64>);
+pub(crate) struct Values(pub(crate) BTreeMap<String, f64>);
 
 impl Values {
-    pub(super) fn put(&mut self, metric: Metric, value: f64) {
+    pub(crate) fn put(&mut self, metric: Metric, value: f64) {
         self.0.insert(metric.name.to_owned(), value);
     }
 
-    pub(super) fn put_some(&mut self, metric: Metric, value: Option<f64>) {
+    pub(crate) fn put_some(&mut self, metric: Metric, value: Option<f64>) {
         if let Some(value) = value {
             self.put(metric, value);
         }
     }
 
     /// Puts means of what an environment measured.
-    pub(super) fn put_of_environment(&mut self, means: BTreeMap<String, f64>) {
+    pub(crate) fn put_of_environment(&mut self, means: BTreeMap<String, f64>) {
         self.0.extend(means);
     }
 
     /// Puts what a term of the reward adds.
-    pub(super) fn put_term(&mut self, term: &str, value: Option<f64>) {
+    pub(crate) fn put_term(&mut self, term: &str, value: Option<f64>) {
         self.0.extend(value.map(|value| (reward_term(term), value)));
     }
 }
 
-pub(super) fn flag(is: bool) -> f64 {
+pub(crate) fn flag(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
-pub(super) fn number(count: usize) -> f64 {
+pub(crate) fn number(count: usize) -> f64 {
     count as f64
 }

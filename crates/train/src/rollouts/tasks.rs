@@ -12,10 +12,10 @@ use whetstone_rollout::collect::{
     Asked, Group, Progress as Collected, Supply, Timeline, collect, collect_alive,
 };
 
-use super::Grpo;
+use super::Collection;
 use super::collecting::{collecting, progress_of};
 use super::difficulty::level;
-use super::metrics::Measured;
+use super::metrics::Collected as Measured;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
@@ -35,53 +35,57 @@ pub struct TaskWithTraces<'a> {
 
 /// The rollouts of a step, and the teacher's rows of the same tasks.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct StepRollouts {
+pub(crate) struct StepRollouts {
     /// All that were sampled, in the order of their tasks; if some were drawn in the place of others,
     /// those with variance first.
-    pub(super) groups: Vec<Group>,
+    pub(crate) groups: Vec<Group>,
     /// The teacher's rows of the same tasks.
-    pub(super) teacher: Vec<Example>,
+    pub(crate) teacher: Vec<Example>,
     /// Tasks that were taken.
-    pub(super) consumed: usize,
-    pub(super) usage: Usage,
-    pub(super) timeline: Timeline,
+    pub(crate) consumed: usize,
+    pub(crate) usage: Usage,
+    pub(crate) timeline: Timeline,
+    /// Whether they are those of a file: nothing was sampled.
+    pub(crate) is_recorded: bool,
 }
 
 /// A step that is to come.
 #[derive(Clone, Copy)]
-pub(super) struct NextStep<'b> {
-    pub(super) student: &'b Student,
-    pub(super) grpo: &'b Grpo<'b>,
-    pub(super) plan: &'b Plan,
-    pub(super) progress: &'b Progress,
+pub(crate) struct NextStep<'b> {
+    pub(crate) student: &'b Student,
+    pub(crate) collection: Collection<'b>,
+    pub(crate) plan: &'b Plan,
+    pub(crate) progress: &'b Progress,
 }
 
 /// The tasks, and in which order they come.
 #[derive(Debug)]
-pub(super) struct Tasks<'a> {
+pub(crate) struct Tasks<'a> {
     all: &'a [TaskWithTraces<'a>],
     order: Endless,
+    curriculum: Curriculum,
     seed: Seed,
 }
 
 impl<'a> Tasks<'a> {
     /// There must be one.
-    pub(super) fn new(config: &Config, all: &'a [TaskWithTraces<'a>]) -> Self {
-        let seed = Seed::new(config.seed);
-        Self { all, order: Endless::new(seed.derive("grpo tasks", 0), all.len()), seed }
+    pub(crate) fn new(seed: Seed, curriculum: Curriculum, all: &'a [TaskWithTraces<'a>]) -> Self {
+        let order = Endless::new(seed.derive("grpo tasks", 0), all.len());
+        Self { all, order, curriculum, seed }
     }
 
     /// The rollouts of a step; `None` if it was told to stop meanwhile.
-    pub(super) fn sample(
+    pub(crate) fn sample(
         &mut self,
         next: NextStep<'_>,
         measured: &mut Measured,
     ) -> Result<Option<StepRollouts>, TrainError> {
-        let NextStep { grpo, progress, .. } = next;
-        grpo.watch.phase(Phase::Sampling);
+        let NextStep { collection, progress, .. } = next;
+        let Collection { config, watch, .. } = collection;
+        watch.phase(Phase::Sampling);
         let began = Instant::now();
         let step_rollouts = self.collect(next);
-        if grpo.watch.stopped() {
+        if watch.stopped() {
             return Ok(None);
         }
         let mut step_rollouts = step_rollouts?;
@@ -89,52 +93,52 @@ impl<'a> Tasks<'a> {
         measured.sampling = began.elapsed();
         let before = progress.position;
         for position in before..before + step_rollouts.consumed as u64 {
-            step_rollouts.teacher.extend(self.teacher(grpo.config, position, progress));
+            step_rollouts.teacher.extend(self.teacher(config, position, progress));
         }
         Ok(Some(step_rollouts))
     }
 
     fn collect(&mut self, next: NextStep<'_>) -> Result<StepRollouts, TrainError> {
-        let NextStep { student, grpo, plan, progress } = next;
-        let config = grpo.config;
+        let NextStep { student, collection, plan, progress } = next;
+        let Collection { config, sampling, watch, limits, .. } = collection;
         let wanted = usize::try_from(plan.items_per_step).unwrap_or(usize::MAX);
-        let all = wanted * config.grpo.num_samples_per_prompt as usize;
+        let all = wanted * sampling.samples;
         let render = |messages: &[Message]| student.render(messages);
-        let on_event = |now: Collected<'_>| grpo.watch.go_on(progress_of(now, all));
-        let collecting = collecting(student, grpo, &render, &on_event);
-        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, grpo.limits);
+        let on_event = |now: Collected<'_>| watch.go_on(progress_of(now, all));
+        let collecting = collecting(student, collection, &render, &on_event);
+        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
-            let at = self.at(config, position, progress);
+            let at = self.at(position, progress);
             let seed = self.seed.derive("rollouts", position);
             position += 1;
-            let samples = config.grpo.num_samples_per_prompt as usize;
-            Some(Asked { task: self.all[at].task, samples, seed })
+            Some(Asked { task: self.all[at].task, samples: sampling.samples, seed })
         });
-        let rounds = config.grpo.dynamic_sampling_rounds as usize;
+        let rounds = sampling.dynamic_rounds;
         if rounds == 0 {
             let asked: Vec<Asked<'_>> = asked.take(wanted).collect();
             let found = collect(&collecting, &mut generator, &asked)?;
             let (groups, usage, timeline) = (found.groups, found.usage, found.timeline);
-            return Ok(StepRollouts {
+            let step = StepRollouts {
                 groups,
-                teacher: Vec::new(),
                 consumed: wanted,
                 usage,
                 timeline,
-            });
+                ..StepRollouts::default()
+            };
+            return Ok(step);
         }
         let floor = config.alive_floor();
         let supply = Supply { wanted, max_rounds: rounds + 1, floor };
         let found = collect_alive(&collecting, &mut generator, supply, &mut asked)?;
         let groups = found.live.into_iter().chain(found.dead).collect();
         let (consumed, usage, timeline) = (found.consumed, found.usage, found.timeline);
-        Ok(StepRollouts { groups, teacher: Vec::new(), consumed, usage, timeline })
+        Ok(StepRollouts { groups, consumed, usage, timeline, ..StepRollouts::default() })
     }
 
     /// The index of the task at a position of the endless order.
-    fn at(&mut self, config: &Config, position: u64, progress: &Progress) -> usize {
-        let all = self.all;
+    fn at(&mut self, position: u64, progress: &Progress) -> usize {
+        let (all, curriculum) = (self.all, self.curriculum);
         let by_difficulty = |&at: &usize| {
             let level = all[at].task.difficulty.as_deref().and_then(level);
             // Nobody knows how hard the others are: they come last.
@@ -145,7 +149,7 @@ impl<'a> Tasks<'a> {
             let counts = progress.solved.get(all[at].task.id.as_str()).copied().unwrap_or_default();
             distance(if begun { [counts[0], counts[1]] } else { [counts[2], counts[3]] })
         };
-        self.order.at(position, |order| match config.grpo.curriculum {
+        self.order.at(position, |order| match curriculum {
             Curriculum::Shuffled => {}
             Curriculum::Difficulty => order.sort_by_key(by_difficulty),
             Curriculum::PassRate => order.sort_by_key(by_rate),
@@ -154,7 +158,7 @@ impl<'a> Tasks<'a> {
 
     /// Rows of the teacher for the task at a position, another choice each time.
     fn teacher(&mut self, config: &Config, position: u64, progress: &Progress) -> Vec<Example> {
-        let rows = self.all[self.at(config, position, progress)].rows;
+        let rows = self.all[self.at(position, progress)].rows;
         let order = shuffled(self.seed.derive("traces", position), 0, rows.len());
         let count = config.dual_source.teacher_traces_per_task as usize;
         order.into_iter().take(count).map(|row| rows[row].clone()).collect()
@@ -164,7 +168,7 @@ impl<'a> Tasks<'a> {
     ///
     /// An epoch's order is made from what was known when its first task was drawn, so that every task
     /// comes once: of a step that reaches into a new epoch, only what was known before it.
-    pub(super) fn count(
+    pub(crate) fn count(
         &self,
         config: &Config,
         step_rollouts: &StepRollouts,
@@ -190,7 +194,7 @@ impl<'a> Tasks<'a> {
 
 /// Gives the rollouts of a task that a step took twice numbers of their own: where few tasks are left of
 /// an epoch, the next one may begin with the same. Lines name a rollout by step, task and number.
-pub(super) fn number_apart(groups: &mut [Group]) {
+pub(crate) fn number_apart(groups: &mut [Group]) {
     let mut taken: BTreeMap<TaskId, usize> = BTreeMap::new();
     for group in groups {
         let first = taken.entry(group.task.clone()).or_default();
@@ -242,10 +246,11 @@ mod tests {
         let all = with_traces(&tasks, &[]);
         let mut config = settings();
         config.grpo.curriculum = Curriculum::Difficulty;
-        let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
+        let (mut found, progress) =
+            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
         let levels: Vec<&str> = (0..8)
             .map(|position| {
-                let at = found.at(&config, position, &progress);
+                let at = found.at(position, &progress);
                 all[at].task.difficulty.as_deref().unwrap()
             })
             .collect();
@@ -258,9 +263,9 @@ mod tests {
         let all = with_traces(&tasks, &[]);
         let mut config = settings();
         config.grpo.curriculum = Curriculum::Difficulty;
-        let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
-        let order: Vec<usize> =
-            (0..4).map(|position| found.at(&config, position, &progress)).collect();
+        let (mut found, progress) =
+            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
+        let order: Vec<usize> = (0..4).map(|position| found.at(position, &progress)).collect();
         assert_eq!(order[..2], [3, 1], "{order:?}");
     }
 
@@ -271,15 +276,16 @@ mod tests {
         let all = with_traces(&tasks, &[]);
         let mut config = settings();
         config.grpo.curriculum = Curriculum::PassRate;
-        let (mut found, mut progress) = (Tasks::new(&config, &all), Progress::default());
+        let (mut found, mut progress) =
+            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
         let mut came = Vec::new();
         for _ in 0..steps {
             if resumed {
-                found = Tasks::new(&config, &all);
+                found = Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all);
             }
             let positions = progress.position..progress.position + each;
             let taken: Vec<usize> =
-                positions.map(|position| found.at(&config, position, &progress)).collect();
+                positions.map(|position| found.at(position, &progress)).collect();
             let group_of = |&at: &usize| {
                 let worth = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]][(at / 2).min(2)];
                 let rollouts = vec![rollout(0, &[7], worth[0]), rollout(1, &[8], worth[1])];
@@ -321,7 +327,8 @@ mod tests {
         let all = with_traces(&tasks, &rows);
         let mut config = settings();
         config.dual_source.teacher_traces_per_task = 2;
-        let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
+        let (mut found, progress) =
+            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
         let mut choices = Vec::new();
         for position in 0..20 {
             let choice = found.teacher(&config, position, &progress);

@@ -1,18 +1,70 @@
 //! Metrics of the rollouts of a step: rewards, lengths, and what their environments measured.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use whetstone_algo::Mean;
 use whetstone_core::completion::Finish;
-use whetstone_core::metric;
+use whetstone_core::metric::{self, Metric};
 use whetstone_env::metrics::of_outcome;
 use whetstone_rollout::collect::{Group, Rollout};
 
 use super::tasks::StepRollouts;
 use super::values::{Values, flag, number};
 
+/// The measurement on held-out tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct HeldOut {
+    /// The part of samples that passed, averaged over tasks.
+    pub(crate) pass_rate: Option<f64>,
+    /// Tasks of which a sample could be judged.
+    pub(crate) tasks: usize,
+    pub(crate) took: Duration,
+}
+
+/// Measurements of collecting the rollouts of a step.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Collected {
+    pub(crate) sampling: Duration,
+    pub(crate) held_out: Option<HeldOut>,
+}
+
+/// The names of a training's metrics of rewards.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RewardMetrics {
+    pub(crate) mean: Metric,
+    pub(crate) std: Metric,
+    pub(crate) pass_rate: Metric,
+}
+
+impl Collected {
+    /// Held-out tasks, times and speeds.
+    pub(crate) fn put(&self, step_rollouts: &StepRollouts, values: &mut Values) {
+        if let Some(HeldOut { pass_rate, tasks, took }) = self.held_out {
+            values.put_some(metric::HELD_OUT_PASS_RATE, pass_rate);
+            values.put(metric::HELD_OUT_TASKS, number(tasks));
+            values.put(metric::TIME_HELD_OUT_S, took.as_secs_f64());
+        }
+        if step_rollouts.is_recorded {
+            return;
+        }
+        let waited = step_rollouts.timeline.judging_after_sampling();
+        values.put(metric::TIME_SAMPLING_S, (self.sampling.saturating_sub(waited)).as_secs_f64());
+        values.put(metric::TIME_JUDGING_AFTER_SAMPLING_S, waited.as_secs_f64());
+        let sampling = self.sampling.as_secs_f64().max(1e-9);
+        values.put(
+            metric::SPEED_SAMPLED_TOKENS_PER_S,
+            number(step_rollouts.usage.sampled) / sampling,
+        );
+        let programs: usize = step_rollouts.groups.iter().map(|group| group.rollouts.len()).sum();
+        values.put(metric::SPEED_PROGRAMS_PER_S, number(programs) / sampling);
+        let early = step_rollouts.timeline.judged_while_sampling();
+        values.put(metric::ROLLOUT_JUDGED_WHILE_SAMPLING, number(early) / number(programs.max(1)));
+    }
+}
+
 /// Rewards, metrics of the environments, and lengths.
-pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
+pub(crate) fn of_rollouts(step_rollouts: &StepRollouts, names: RewardMetrics, values: &mut Values) {
     let all = || step_rollouts.groups.iter().flat_map(|group: &Group| &group.rollouts);
     let mean = |of: &dyn Fn(&Rollout) -> f64| {
         let mut mean = Mean::default();
@@ -21,14 +73,14 @@ pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
     };
     let reward = |rollout: &Rollout| rollout.outcome.reward.total();
     let average = mean(&reward).unwrap_or(0.0);
-    values.put_some(metric::GRPO_MEAN_REWARD, mean(&reward));
+    values.put_some(names.mean, mean(&reward));
     let spread = mean(&|rollout| (reward(rollout) - average).powi(2));
-    values.put_some(metric::GRPO_REWARD_STD, spread.map(f64::sqrt));
+    values.put_some(names.std, spread.map(f64::sqrt));
     let mut solved = Mean::default();
     all()
         .filter_map(|rollout| rollout.outcome.evidence.solved())
         .for_each(|is| solved.add(flag(is)));
-    values.put_some(metric::GRPO_PASS_RATE, solved.get());
+    values.put_some(names.pass_rate, solved.get());
     values.put_of_environment(environment_means(all()));
     for name in term_names(all()) {
         let paid = |rollout: &Rollout| {

@@ -2,24 +2,18 @@
 
 use std::ops::ControlFlow;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Sampling};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Rule;
 use whetstone_rollout::collect::{Collecting, Progress as Collected, Render};
 
-use super::Grpo;
+use super::Collection;
 use crate::error::TrainError;
 use crate::student::Student;
 use crate::watch::{Part, Phase};
 use crate::watchdog::PhaseProgress;
-
-/// Tokens that a prompt may have, so that the longest completion has room behind it.
-pub fn max_prompt_tokens(config: &Config) -> usize {
-    let (all, completion) = (config.training.max_length, config.grpo.max_completion_length);
-    all.saturating_sub(completion) as usize
-}
 
 /// Whether a task's prompt leaves room for a completion. One that does not would be dropped whenever
 /// its turn came; where it is the environment that fails, that is seen then.
@@ -30,28 +24,30 @@ pub fn max_prompt_tokens(config: &Config) -> usize {
 pub fn fits(
     student: &Student,
     config: &Config,
+    sampling: Sampling,
     environment: &dyn Environment,
     task: &Task,
 ) -> Result<bool, TrainError> {
     let Ok(episode) = environment.open(task, Seed::new(config.seed)) else { return Ok(true) };
-    Ok(student.prompt(episode.messages())?.len() <= max_prompt_tokens(config))
+    Ok(student.prompt(episode.messages())?.len() <= config.max_prompt_tokens(sampling))
 }
 
 /// The settings for collecting rollouts.
 pub(super) fn collecting<'a>(
     student: &Student,
-    grpo: &Grpo<'a>,
+    collection: Collection<'a>,
     render: &'a Render<'a>,
     on_event: &'a dyn Fn(Collected<'_>) -> ControlFlow<()>,
 ) -> Collecting<'a> {
+    let Collection { config, sampling, environment, judges, .. } = collection;
     Collecting {
-        environment: grpo.environment,
+        environment,
         render,
         thinking_opened: student.thinking_opened,
-        rule: rule(grpo.config),
-        max_tokens: grpo.config.grpo.max_completion_length as usize,
-        max_prompt_tokens: max_prompt_tokens(grpo.config),
-        judges: grpo.judges,
+        rule: rule(sampling),
+        max_tokens: sampling.max_tokens,
+        max_prompt_tokens: config.max_prompt_tokens(sampling),
+        judges,
         on_event,
     }
 }
@@ -68,8 +64,8 @@ pub(super) fn progress_of(now: Collected<'_>, all: usize) -> PhaseProgress {
 }
 
 /// Sampling parameters: the policy's own distribution, since that is what is trained.
-pub(super) fn rule(config: &Config) -> Rule {
-    Rule::at(config.grpo.temperature)
+pub(super) fn rule(sampling: Sampling) -> Rule {
+    Rule::at(sampling.temperature)
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use whetstone_infer::Local;
 use whetstone_rollout::collect::{Asked, CollectError, Group, Progress, collect};
 use whetstone_rollout::measure::Tally;
 
-use super::Grpo;
+use super::Collection;
 use super::collecting::collecting;
-use super::metrics::{HeldOut, Measured};
+use super::metrics::HeldOut;
 use crate::error::TrainError;
 use crate::order::shuffled;
 use crate::student::Student;
@@ -26,51 +26,50 @@ use crate::watchdog::PhaseProgress;
 
 /// Measures the student before a step, if that is due. If it is told to stop meanwhile, nothing is
 /// measured, and the step is not taken either.
-pub(super) fn measure(
+pub(crate) fn measure(
     student: &Student,
-    grpo: &Grpo<'_>,
+    collection: Collection<'_>,
     step: u64,
-    measured: &mut Measured,
-) -> Result<(), TrainError> {
-    if !is_due(grpo, step) {
-        return Ok(());
+) -> Result<Option<HeldOut>, TrainError> {
+    if !is_due(collection, step) {
+        return Ok(None);
     }
+    let Collection { config, watch, limits, .. } = collection;
     let began = Instant::now();
-    let seed = Seed::new(grpo.config.seed).derive("held out", 0);
-    let samples = grpo.config.held_out.num_samples as usize;
-    let asked: Vec<Asked<'_>> = chosen(grpo, seed)
+    let seed = Seed::new(config.seed).derive("held out", 0);
+    let samples = config.held_out.num_samples as usize;
+    let asked: Vec<Asked<'_>> = chosen(collection, seed)
         .map(|task| Asked { task, samples, seed: seed.derive(task.id.as_str(), 0) })
         .collect();
     let all = asked.len() * samples;
-    grpo.watch.part(Phase::HeldOut, Part { done: 0, all });
+    watch.part(Phase::HeldOut, Part { done: 0, all });
     let render = |messages: &[Message]| student.render(messages);
     let on_event = |now: Progress<'_>| {
         let part = Part { done: now.over + now.dropped, all };
-        grpo.watch.go_on(PhaseProgress { phase: Phase::HeldOut, part, waits_for: None })
+        watch.go_on(PhaseProgress { phase: Phase::HeldOut, part, waits_for: None })
     };
-    let mut generator = Local::new(&student.decoder, &student.model.tokenizer, grpo.limits);
-    match collect(&collecting(student, grpo, &render, &on_event), &mut generator, &asked) {
-        Err(CollectError::Stopped) => Ok(()),
+    let mut generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+    match collect(&collecting(student, collection, &render, &on_event), &mut generator, &asked) {
+        Err(CollectError::Stopped) => Ok(None),
         found => {
             let (pass_rate, tasks) = rate(&found?.groups);
-            measured.held_out = Some(HeldOut { pass_rate, tasks, took: began.elapsed() });
-            Ok(())
+            Ok(Some(HeldOut { pass_rate, tasks, took: began.elapsed() }))
         }
     }
 }
 
 /// Whether the student is measured before this step.
-pub(super) fn is_due(grpo: &Grpo<'_>, step: u64) -> bool {
-    let every = u64::from(grpo.config.held_out.every_steps);
-    !grpo.held_out.is_empty() && every > 0 && (step - 1).is_multiple_of(every)
+pub(crate) fn is_due(collection: Collection<'_>, step: u64) -> bool {
+    let every = u64::from(collection.config.held_out.every_steps);
+    !collection.held_out.is_empty() && every > 0 && (step - 1).is_multiple_of(every)
 }
 
 /// The tasks to measure by: all, or as many as the settings let, chosen by the seed.
-fn chosen<'a>(grpo: &Grpo<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
-    let mut order = shuffled(seed.derive("choice", 0), 0, grpo.held_out.len());
-    order.truncate(grpo.config.held_out.max_tasks as usize);
+fn chosen<'a>(collection: Collection<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
+    let mut order = shuffled(seed.derive("choice", 0), 0, collection.held_out.len());
+    order.truncate(collection.config.held_out.max_tasks as usize);
     order.sort_unstable();
-    let tasks = grpo.held_out;
+    let tasks = collection.held_out;
     order.into_iter().map(move |at| &tasks[at])
 }
 

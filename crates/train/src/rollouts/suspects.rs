@@ -10,7 +10,7 @@ const MOST: usize = 3;
 
 /// The rollouts of a step that do not pass, those to which the term pays most first. Of equal ones, the
 /// first that were sampled.
-pub(super) fn suspects(step_rollouts: &StepRollouts, term: &str) -> Vec<Suspect> {
+pub(crate) fn suspects(step_rollouts: &StepRollouts, term: &str) -> Vec<Suspect> {
     let pay = |rollout: &Rollout| {
         rollout.outcome.reward.terms().get(term).map_or(0.0, |term| term.paid())
     };
