@@ -28,9 +28,11 @@ const TILE_ROWS: usize = 64;
 const TILE_COLUMNS: usize = 32;
 const THREADS: u32 = 256;
 
-/// Rows and columns of a block of the kernel that ends heads; `continued_heads.cu` has the same.
-const HEADS_ROWS: usize = 16;
+/// Columns of a block of the kernels that end heads; `continued_heads.cu` has the same.
 const HEADS_COLUMNS: usize = 128;
+
+/// Rows up to which such a block has 16 of them, and not 32.
+const HEADS_FEW_ROWS: usize = 128;
 
 /// Blocks of a processor that there is room for, and of those with a gate.
 const BLOCKS_AT_ONCE: usize = 2;
@@ -191,7 +193,8 @@ pub(crate) fn forward_heads(
     let FusedWeight { weight, narrow: part } = fused;
     let sizes = weight.sizes();
     let continues = part == Narrow::With && continues(to.rows, sizes, &[x.stride, to.stride]);
-    let Some(kernel) = heads_kernel(with.placing.shape).filter(|_| continues) else { return false };
+    let kernel = HeadsKernel::of(to.rows, with.placing.shape);
+    let Some(kernel) = kernel.filter(|_| continues) else { return false };
     let sums = sums_over_inputs(cuda, x, weight);
     let b = weight.view().cuda().address + sizes.inputs as u64 * BYTES;
     let PlacingInPages { placing, cache, layer, slots } = with;
@@ -212,19 +215,34 @@ pub(crate) fn forward_heads(
         epsilon,
         pages_of(cache, *layer, *slots),
     ];
-    let count = to.rows.div_ceil(HEADS_ROWS) * (sizes.outputs / HEADS_COLUMNS);
-    cuda.launch(kernel, Launch::new(blocks(count), THREADS).programmatic(), &arguments);
+    cuda.launch(kernel.name, kernel.launch(to.rows, sizes.outputs), &arguments);
     true
 }
 
-/// The kernel that ends sums of heads, if there is one for such: whole heads lie in the columns of a block.
-fn heads_kernel(shape: &Shape) -> Option<&'static str> {
-    let kernel = match shape.size {
-        64 => "continue_heads_64",
-        128 => "continue_heads_128",
-        _ => return None,
-    };
-    shape.packed_width().is_multiple_of(HEADS_COLUMNS).then_some(kernel)
+/// A kernel that ends sums of heads, and the rows of its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HeadsKernel {
+    name: &'static str,
+    rows: usize,
+}
+
+impl HeadsKernel {
+    /// That of so many rows, if there is one for such heads: whole heads lie in the columns of a block.
+    fn of(rows: usize, shape: &Shape) -> Option<Self> {
+        let (name, rows) = match (shape.size, rows <= HEADS_FEW_ROWS) {
+            (64, true) => ("continue_heads_64", 16),
+            (64, false) => ("continue_heads_64_many", 32),
+            (128, true) => ("continue_heads_128", 16),
+            (128, false) => ("continue_heads_128_many", 32),
+            _ => return None,
+        };
+        shape.packed_width().is_multiple_of(HEADS_COLUMNS).then_some(Self { name, rows })
+    }
+
+    fn launch(self, rows: usize, outputs: usize) -> Launch {
+        let count = rows.div_ceil(self.rows) * (outputs / HEADS_COLUMNS);
+        Launch::new(blocks(count), THREADS).programmatic()
+    }
 }
 
 /// `[x·Wᵀ | x·Aᵀ]`, rows side by side.
@@ -349,11 +367,17 @@ mod tests {
     #[test]
     fn whole_heads_lie_in_the_columns_of_a_block() {
         let shape = |heads, kv_heads, size| Shape { heads, kv_heads, size, scale: 1.0 };
-        assert_eq!(heads_kernel(&shape(16, 8, 128)), Some("continue_heads_128"));
-        assert_eq!(heads_kernel(&shape(2, 1, 64)), Some("continue_heads_64"));
+        let name = |rows, shape: &Shape| HeadsKernel::of(rows, shape).map(|kernel| kernel.name);
+        assert_eq!(name(128, &shape(16, 8, 128)), Some("continue_heads_128"));
+        assert_eq!(name(1, &shape(2, 1, 64)), Some("continue_heads_64"));
         // Five heads of 64 leave half a block, and no lanes share a head of 96.
-        assert_eq!(heads_kernel(&shape(3, 1, 64)), None);
-        assert_eq!(heads_kernel(&shape(2, 1, 96)), None);
+        assert_eq!(name(1, &shape(3, 1, 64)), None);
+        assert_eq!(name(1, &shape(2, 1, 96)), None);
+        let blocks = |rows| {
+            let kernel = HeadsKernel::of(rows, &shape(16, 8, 128)).expect("a kernel");
+            kernel.launch(rows, 4096).blocks
+        };
+        assert_eq!([1, 64, 129, 256].map(blocks), [32, 4 * 32, 5 * 32, 8 * 32]);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub(in crate::cuda) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Optio
     timed.sort_by_key(|(time, _)| *time);
     let best = timed.first()?.0;
     timed.retain(|(time, _)| *time <= best + best / CLOSE);
+    timed.truncate(MOST_SUSTAINED);
     if best < LONG || timed.len() == 1 {
         return timed.first().map(|(_, candidate)| *candidate);
     }
@@ -57,11 +58,12 @@ pub(in crate::cuda) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Optio
     all.into_iter().min_by_key(|(time, _)| *time).map(|(_, candidate)| candidate)
 }
 
-/// Products that take at least so long are timed at the power limit too, of these the ones that are within this
+/// Products that take at least so long are timed at the power limit too, of these so many that are within this
 /// part of the fastest after a pause. A chip that computes large products without a pause reaches its power limit
 /// and lowers its clock, and those that are fastest after a pause are not always those that are fastest then.
 const LONG: Duration = Duration::from_micros(40);
 const CLOSE: u32 = 8;
+const MOST_SUSTAINED: usize = 4;
 
 /// How long a candidate goes on before it is timed, the first of them before, and while it is timed. The chip
 /// lowers its clock by the power of the last 50 ms and more: in shorter turns all candidates share one clock, and
