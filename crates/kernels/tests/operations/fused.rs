@@ -281,7 +281,8 @@ fn what_comes_back_through_norms_and_turns_is_the_slope() {
 
 #[test]
 fn heads_of_a_projection_are_placed_as_those_behind_it() {
-    let case = Case { shape: SHAPE, ranks: [8, 0, 8], inputs: 10, rows: ROWS };
+    let shape = Shape { heads: 4, ..SHAPE };
+    let case = Case { shape, ranks: [8, 0, 8], inputs: 10, rows: ROWS };
     for with in [Narrow::With, Narrow::Without] {
         let ours = same_bits(|device| both_ways(device, &case, with, numbers));
         assert_eq!(ours[..2], ours[2..]);
