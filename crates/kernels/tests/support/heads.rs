@@ -98,7 +98,8 @@ struct Table {
 impl Table {
     fn new(device: &Device, case: &Case, numbers: impl Fn(u64, usize) -> Vec<f32>) -> Self {
         let size = case.shape.size;
-        let frequencies: Vec<f32> = (0..size / 2).map(|at| 0.9f32.powi(at as i32)).collect();
+        let frequencies: Vec<f32> =
+            (0..size / 2).map(|at| 0.9f32.powi(i32::try_from(at).unwrap())).collect();
         Self {
             turns: RopeTable::new(device, &frequencies, 1.0, KNOWN),
             positions: device.upload(&case.positions(device)),
