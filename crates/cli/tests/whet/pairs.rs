@@ -131,7 +131,14 @@ fn a_reward_model_that_was_trained_on_pairs_chooses_among_samples() {
     scored(dir.path());
     assert_eq!(pairs(dir.path(), &ROLLOUTS).code, 0);
     let train = ["train", "rm", "--run", "r", "--pairs", "pairs.jsonl"];
-    let settings = ["--set", "student.model_name=embedded", "--set", "training.max_steps=1"];
+    let settings = [
+        "--set",
+        "student.model_name=embedded",
+        "--set",
+        "training.max_steps=1",
+        "--set",
+        "training.max_length=512",
+    ];
     let cache = [("XDG_CACHE_HOME", dir.path().to_str().unwrap())];
     let ran = whet_under(dir.path(), &[&train[..], &settings].concat(), &cache);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
