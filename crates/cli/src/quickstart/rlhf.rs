@@ -84,3 +84,23 @@ fn row(text: &mut String, name: &str, compared: &Compared, claim: &str) {
     );
     let _ = writeln!(text, "{}", line.trim_end());
 }
+
+#[cfg(test)]
+mod tests {
+    use whetstone_eval::{Difference, Estimate};
+
+    use super::*;
+
+    #[test]
+    fn a_figure_stands_beside_what_is_claimed_of_it() {
+        let side = |value| Estimate { value, low: 0.25, high: 0.75, tasks: 9, left_out: 0 };
+        let difference =
+            Difference { value: 0.125, low: -0.125, high: 0.25, tasks: 9, left_out: 0, p: 0.5 };
+        let compared = Compared { before: side(0.375), after: side(0.5), difference };
+        let mut text = String::new();
+        row(&mut text, Figure::SyntaxRate.label(), &compared, claim(Figure::SyntaxRate));
+        let expected = "  syntax rate         0.375 [0.250, 0.750]   0.500 [0.250, 0.750]   \
+                        +0.125 [-0.125, +0.250]      +10 points (85 to 95 %)\n";
+        assert_eq!(text, expected);
+    }
+}

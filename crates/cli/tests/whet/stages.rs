@@ -19,6 +19,16 @@ rank = 4
 [grpo]
 num_samples_per_prompt = 2
 max_completion_length = 32
+[rm]
+batch_size = 2
+eval_steps = 0
+[ppo]
+learning_rate = 1e-3
+batch_size = 4
+mini_batch_size = 2
+ppo_epochs = 1
+max_completion_length = 32
+min_improvement = -1.0
 [training]
 max_steps = 4
 max_length = 160
@@ -43,6 +53,7 @@ input = { tasks = "./tasks.jsonl", traces = "./traces.jsonl" }
 [[stage]]
 kind = "sample"
 input = { tasks = "./tasks.jsonl" }
+set = { "eval.num_samples" = 8 }
 [[stage]]
 kind = "score"
 input = { tasks = "./tasks.jsonl" }
@@ -113,12 +124,12 @@ fn stages_run_in_order_each_with_what_the_ones_before_made() {
 
     let ran = run(dir, &["--json"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    for line in ["1/7 sft: done before", "4/7 score begins: `whet score`"] {
+    for line in ["1/10 sft: done before", "4/10 score begins: `whet score`"] {
         assert!(ran.err.contains(line), "{}", ran.err);
     }
     let end: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(
-        (&end["done"], &end["stages"][4]["figures"][0]["name"]),
+        (&end["done"], &end["stages"][7]["figures"][0]["name"]),
         (&true.into(), &"pass@1".into())
     );
     assert!(stages.join("teach/teacher_traces.jsonl").is_file());
@@ -149,10 +160,8 @@ fn stages_run_in_order_each_with_what_the_ones_before_made() {
         "{}",
         ran.err
     );
-    assert_eq!(
-        states(dir),
-        ["done", "done", "waiting", "waiting", "waiting", "waiting", "waiting"]
-    );
+    let begun: Vec<String> = states(dir).into_iter().filter(|state| state != "waiting").collect();
+    assert_eq!(begun, ["done", "done"], "all others depend on it");
     assert!(files(&stages.join("grpo/outputs/final_model")) != first, "it took fewer steps");
     write(dir, SETTINGS, STAGES);
     let ran = run(dir, &["--from", "grpo", "--until", "grpo"]);

@@ -54,7 +54,7 @@ fn difference(
     if record.options != options {
         return Ok(Some(format!("its options were {}, and are {options}", record.options)));
     }
-    if let Some(key) = other_setting(&record.settings, &settings(&stage.loaded.config)) {
+    if let Some(key) = other_setting(&record.settings, &settings(stage)) {
         return Ok(Some(key));
     }
     for input in inputs(stage, plan, run)? {
@@ -115,13 +115,20 @@ pub(super) fn options(stage: &PlannedStage) -> Result<String, Failure> {
     Ok(options.to_string())
 }
 
-/// Settings that are not defaults. Where a run is and where it computes changes nothing.
-pub(super) fn settings(config: &Config) -> BTreeMap<String, String> {
+/// The settings of a stage that are not defaults: those on which what it makes depends.
+pub(super) fn settings(stage: &PlannedStage) -> BTreeMap<String, String> {
+    changed_settings(&stage.loaded.config, stage.kind.sections)
+}
+
+fn changed_settings(config: &Config, sections: &[&str]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let [ours, defaults] =
         [config, &Config::default()].map(|config| serde_json::to_value(config).unwrap_or_default());
     differing("", &ours, &defaults, &mut found);
-    found.retain(|key, _| !key.starts_with("run."));
+    found.retain(|key, _| {
+        let section = key.split('.').next().unwrap_or_default();
+        section == "seed" || sections.contains(&section)
+    });
     found
 }
 
@@ -170,16 +177,28 @@ pub(super) fn path_of(what: What, origin: &Origin, plan: &Plan, run: &Path) -> P
 
 #[cfg(test)]
 mod tests {
+    use super::super::kinds::KINDS;
     use super::*;
+
+    #[test]
+    fn a_kind_depends_on_sections_that_there_are() {
+        let config = serde_json::to_value(Config::default()).unwrap();
+        for kind in KINDS {
+            for section in kind.sections {
+                assert!(config[section].is_object(), "{}: {section}", kind.name);
+            }
+        }
+    }
 
     #[test]
     fn settings_are_those_that_are_not_defaults_and_the_first_that_differs_is_named() {
         let mut config = Config::default();
         config.training.max_steps = 7;
         config.run.dir = "elsewhere".to_owned();
-        let now = settings(&config);
+        config.rm.epochs = 3;
+        let now = changed_settings(&config, &["training"]);
         assert_eq!(now, BTreeMap::from([("training.max_steps".to_owned(), "7".to_owned())]));
-        let before = settings(&Config::default());
+        let before = changed_settings(&Config::default(), &["training"]);
         let said = "`training.max_steps` was the default, and is 7";
         assert_eq!(other_setting(&before, &now).as_deref(), Some(said));
         assert_eq!(other_setting(&now, &now), None);

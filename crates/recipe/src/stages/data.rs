@@ -24,6 +24,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Tasks, TRAIN), (What::HeldOut, VAL)],
     check: |entry, _| options::<DataOptions>(entry),
     run,
+    sections: &[],
     stops: Stops::AtOnce,
 };
 

@@ -16,6 +16,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[],
     check: |entry, _| options::<EvalOptions>(entry),
     run,
+    sections: &["prompt", "student", "env", "sandbox", "reward", "grpo", "eval"],
     stops: Stops::AfterAStep,
 };
 

@@ -21,6 +21,18 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Model, FINAL), (What::Rollouts, ROLLOUTS)],
     check,
     run,
+    sections: &[
+        "prompt",
+        "student",
+        "lora",
+        "env",
+        "sandbox",
+        "reward",
+        "grpo",
+        "dual_source",
+        "training",
+        "held_out",
+    ],
     stops: Stops::AfterAStep,
 };
 

@@ -33,6 +33,8 @@ pub struct Kind {
     pub check: fn(&StageEntry, &Loaded) -> Vec<Problem>,
     /// Does it, or says what it would do.
     pub run: fn(&Job<'_>) -> Result<Outcome<StageEnd>, Failure>,
+    /// Sections of the settings on which what it makes depends, with `seed`.
+    pub sections: &'static [&'static str],
     /// How it is stopped.
     pub stops: Stops,
 }

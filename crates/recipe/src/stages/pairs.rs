@@ -20,6 +20,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Pairs, PAIRS), (What::HeldOutPairs, HELD_OUT)],
     check: |entry, _| options::<PairsOptions>(entry),
     run,
+    sections: &["prompt"],
     stops: Stops::AtOnce,
 };
 

@@ -20,6 +20,9 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Model, FINAL), (What::Rollouts, ROLLOUTS)],
     check: |entry, _| options::<NoOptions>(entry),
     run,
+    sections: &[
+        "prompt", "student", "lora", "env", "sandbox", "reward", "ppo", "training", "held_out",
+    ],
     stops: Stops::AfterAStep,
 };
 

@@ -24,6 +24,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::RewardModel, FINAL)],
     check: |entry, _| options::<NoOptions>(entry),
     run,
+    sections: &["prompt", "student", "lora", "rm", "training"],
     stops: Stops::AfterAStep,
 };
 

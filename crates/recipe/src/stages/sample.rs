@@ -17,6 +17,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Rollouts, ROLLOUTS)],
     check: |entry, _| options::<SamplingOptions>(entry),
     run,
+    sections: &["prompt", "student", "env", "sandbox", "reward", "grpo", "eval"],
     stops: Stops::AfterAStep,
 };
 

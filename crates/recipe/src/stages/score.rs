@@ -20,6 +20,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Rollouts, SCORED)],
     check: |entry, _| options::<ScoreOptions>(entry),
     run,
+    sections: &["env", "sandbox", "reward", "grpo"],
     stops: Stops::AtOnce,
 };
 

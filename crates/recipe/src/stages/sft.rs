@@ -17,6 +17,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Model, FINAL)],
     check: |entry, _| options::<NoOptions>(entry),
     run,
+    sections: &["prompt", "student", "lora", "training"],
     stops: Stops::AfterAStep,
 };
 

@@ -17,6 +17,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Traces, TRACES)],
     check: |entry, _| options::<TeachOptions>(entry),
     run,
+    sections: &["prompt", "teacher", "env", "sandbox", "reward"],
     stops: Stops::AtOnce,
 };
 

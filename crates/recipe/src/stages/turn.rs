@@ -66,7 +66,7 @@ impl Turn<'_> {
         let inputs = inputs(stage, self.plan, &dir)?;
         let record = &mut self.stages.stages[at];
         record.state = StageState::Begun;
-        record.settings = settings(&stage.loaded.config);
+        record.settings = settings(stage);
         record.options = options(stage)?;
         record.inputs = inputs;
         self.stages.save(self.run.view())?;

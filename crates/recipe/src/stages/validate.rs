@@ -20,6 +20,7 @@ pub(super) const KIND: Kind = Kind {
     makes: &[(What::Tasks, PROVEN)],
     check: |entry, _| options::<ValidateOptions>(entry),
     run,
+    sections: &["sandbox"],
     stops: Stops::AtOnce,
 };
 

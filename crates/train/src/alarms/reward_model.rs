@@ -124,6 +124,17 @@ mod tests {
     }
 
     #[test]
+    fn a_reward_model_that_pays_for_length_rings_after_ten_steps() {
+        let paid = |correlation: f64| BTreeMap::from([(PAID_LENGTH.to_owned(), correlation)]);
+        let steps = |count, correlation| vec![paid(correlation); count];
+        assert!(codes(&steps(9, 0.95)).is_empty(), "too few steps");
+        assert_eq!(codes(&steps(10, 0.95)), ["reward_model_follows_length"]);
+        let found = due_after(&steps(12, -0.95));
+        assert!(found[0].message.contains("pays for short completions"), "{found:?}");
+        assert!(codes(&steps(30, 0.6)).is_empty());
+    }
+
+    #[test]
     fn a_good_reward_model_rings_nothing() {
         assert!(codes(&[measured(0.85, 0.3, 0.8)]).is_empty());
         assert!(codes(&[]).is_empty());
