@@ -8,12 +8,11 @@ use serde::Serialize;
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
-use crate::best_of;
 use crate::bootstrap::RESAMPLES;
 use crate::error::EvalError;
 use crate::estimate::{Difference, Estimate, compare, difference, pass_at_k};
 use crate::figure::{Figure, TaskFigures};
-use crate::results::{Results, TaskCount};
+use crate::results::{Results, TaskCount, best_of as chosen};
 use crate::sign_flip::FLIPS;
 
 /// Two evaluations beside each other.
@@ -141,12 +140,12 @@ fn best_of(before: &Results, after: &Results) -> BTreeMap<u32, Compared> {
         after.by_task.iter().map(|count| (&count.id, count)).collect();
     let of = |&count: &u32| {
         let change = |task: &TaskCount| {
-            Some(best_of::value(later.get(&task.id)?, count)? - best_of::value(task, count)?)
+            Some(chosen::value(later.get(&task.id)?, count)? - chosen::value(task, count)?)
         };
         let changes: Vec<f64> = before.by_task.iter().filter_map(change).collect();
         let left_out = before.by_task.len() - changes.len();
         let (first, second) =
-            (best_of::estimate(&before.by_task, count)?, best_of::estimate(&after.by_task, count)?);
+            (chosen::estimate(&before.by_task, count)?, chosen::estimate(&after.by_task, count)?);
         let difference = (!changes.is_empty()).then(|| difference(&changes, RESAMPLES, FLIPS))?;
         let difference = Difference { left_out, ..difference };
         Some((count, Compared { before: first, after: second, difference }))

@@ -1,4 +1,5 @@
 //! Failures of recipes: what broke, what to do about it, and whose fault it is.
+// size: every failure has its message, its hint and its kind here.
 
 // size: one enum for the whole boundary, with its hints.
 

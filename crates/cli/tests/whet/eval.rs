@@ -1,4 +1,5 @@
 //! `whet eval`: given samples, servers of our own, the student that ships; and comparisons.
+// size: one command, with the servers and files that it is tried on.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::binary::{Ran, whet_in};
+use crate::binary::{Ran, whet_in, whet_under};
 use crate::teach::task;
 
 fn sample(task: usize, body: &str) -> String {
@@ -131,13 +131,21 @@ fn a_reward_model_that_was_trained_on_pairs_chooses_among_samples() {
     scored(dir.path());
     assert_eq!(pairs(dir.path(), &ROLLOUTS).code, 0);
     let train = ["train", "rm", "--run", "r", "--pairs", "pairs.jsonl"];
-    let settings = ["--set", "student.model_name=embedded", "--set", "training.max_steps=1"];
-    let ran = whet_in(dir.path(), &[&train[..], &settings].concat());
+    let settings = [
+        "--set",
+        "student.model_name=embedded",
+        "--set",
+        "training.max_steps=1",
+        "--set",
+        "training.max_length=512",
+    ];
+    let cache = [("XDG_CACHE_HOME", dir.path().to_str().unwrap())];
+    let ran = whet_under(dir.path(), &[&train[..], &settings].concat(), &cache);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let samples = ["eval", "--tasks", "tasks.jsonl", "--samples", "rollouts.jsonl", "--k", "1"];
     let chosen =
         ["--reward-model", "runs/r/outputs/final_model", "--best-of", "1,4", "--out", "best"];
-    let ran = whet_in(dir.path(), &[&samples[..], &chosen].concat());
+    let ran = whet_under(dir.path(), &[&samples[..], &chosen].concat(), &cache);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("\n  best of 1            50.0 % ["), "{}", ran.out);
     let text = fs::read_to_string(dir.path().join("best/evaluation_results.json")).unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use whetstone_record::error::{BatchError, FileError};
 
-use super::summary::BadPairLine;
+use super::bad_line::BadPairLine;
 use crate::source::SourceError;
 
 /// Pairs could not be made. Nothing was written.

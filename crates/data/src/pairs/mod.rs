@@ -18,6 +18,7 @@
 //!
 //! The choice depends on the seed and the texts, not on the order of lines. Not here: judging, and training.
 
+mod bad_line;
 mod choose;
 mod error;
 mod given;
@@ -36,13 +37,14 @@ use whetstone_core::{Seed, Task};
 use whetstone_env::stack::on_big_stack;
 use whetstone_record::batch::check_outputs;
 
+pub use self::bad_line::BadPairLine;
 pub use self::choose::{MAX_REPLIES, PairRule};
 pub use self::error::PairError;
 pub use self::given::{FormProblem, GivenPair, read_row};
 use self::groups::ReplyGroups;
 pub use self::replies::MAX_REPLY_BYTES;
 use self::rows::GivenRows;
-pub use self::summary::{BadPairLine, LengthCounts, PairSummary};
+pub use self::summary::{LengthCounts, PairSummary};
 
 /// A file of pairs, and the name that their origin has.
 #[derive(Debug, Clone, PartialEq, Eq)]

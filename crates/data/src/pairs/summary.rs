@@ -1,10 +1,11 @@
 //! What became of the replies and pairs of some files.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
+use super::bad_line::BadPairLine;
 use super::error::PairError;
 
 /// Bad lines that are named; the rest are counted.
@@ -45,17 +46,6 @@ pub struct PairSummary {
     pub lengths: LengthCounts,
     /// Seconds that it took.
     pub wall_seconds: f64,
-}
-
-/// A line that is not a reply or a pair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BadPairLine {
-    /// Its file.
-    pub file: PathBuf,
-    /// The line or row, from 1; 0 for the file as a whole.
-    pub line: u64,
-    /// The problem with it.
-    pub reason: String,
 }
 
 /// Lengths of both sides, in characters.

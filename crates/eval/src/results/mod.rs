@@ -14,6 +14,7 @@
 //!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
+pub(crate) mod best_of;
 mod count;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use whetstone_core::message::{Message, Role};
 
-use super::form::FormProblem;
+use super::problem::FormProblem;
 
 /// Messages of one side, or of a prompt: at most so many.
 const MAX_MESSAGES: usize = 1000;

@@ -15,12 +15,14 @@
 
 mod form;
 mod messages;
+mod problem;
 
 use std::path::Path;
 
 use whetstone_core::wire::Object;
 
-pub use self::form::{FormProblem, GivenPair, read_row};
+pub use self::form::{GivenPair, read_row};
+pub use self::problem::FormProblem;
 use crate::source::SourceError;
 use crate::source::table::{self, Encoding, TableError};
 
@@ -45,3 +47,6 @@ pub(super) fn read_file(path: &Path, each: EachRow<'_>) -> Result<(), SourceErro
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
