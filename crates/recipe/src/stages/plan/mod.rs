@@ -5,6 +5,7 @@
 //! by itself is found here, before anything begins.
 
 mod order;
+pub mod scope;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ pub enum Origin {
 }
 
 impl Plan {
-    /// The stages of a file; `set` are keys over all of its settings.
+    /// The stages of a file; `set` are keys over its settings, of all stages or of one.
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl Plan {
         let (true, Some(order)) = (draft.problems.is_empty(), order) else {
             return Err(draft.refused());
         };
-        let base =
-            Sources { layers: vec![file.settings()], set: set.to_vec(), ..Sources::default() };
+        let set = scope::of_all(set, &file);
+        let base = Sources { layers: vec![file.settings()], set, ..Sources::default() };
         let loaded = base.load(&[]).map_err(Failure::Config)?;
         let stages = order.into_iter().map(|at| {
             let parent = parents[at].map(|parent| file.stages[parent].name.clone());
@@ -180,7 +181,8 @@ impl Draft<'_> {
         let mut loaded = Vec::new();
         for at in 0..self.file.stages.len() {
             let layers = self.file.layers(at);
-            let sources = Sources { layers, set: set.to_vec(), ..Sources::default() };
+            let set = scope::of_stage(set, self.file, at);
+            let sources = Sources { layers, set, ..Sources::default() };
             match sources.load(&[]) {
                 Ok(settings) => loaded.push((settings, sources)),
                 Err(problems) => {
