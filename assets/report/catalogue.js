@@ -12,6 +12,8 @@ const LEARNING = [
     series: [
       ["grpo/mean_reward", "mean reward", 1],
       ["grpo/reward_std", "spread (standard deviation)", 7],
+      ["ppo/mean_reward", "mean reward", 1],
+      ["ppo/reward_std", "spread (standard deviation)", 7],
     ],
     notes: [
       "Mean reward of the step's completions. Steps have different tasks, so single steps are noisy: " +
@@ -22,6 +24,7 @@ const LEARNING = [
     title: "Pass rate", format: share, from: 0,
     series: [
       ["grpo/pass_rate", "all tests pass", 3],
+      ["ppo/pass_rate", "all tests pass", 3],
       ["held_out/pass_rate", "all tests pass, held-out tasks", 2],
       ["code/avg_test_pass_rate", "tests passed", 1],
       ["code/syntax_success_rate", "parses", 5],
@@ -119,6 +122,8 @@ const HEALTH = [
     title: "Loss",
     series: [
       ["grpo/policy_loss", "policy", 1],
+      ["ppo/policy_loss", "policy", 1],
+      ["ppo/value_loss", "critic", 2],
       ["grpo/kl_loss", KL_LOSS, 2],
       ["teacher_sft/loss", "teacher's traces", 3],
       ["self_sft/loss", "own best answers", 4],
@@ -131,6 +136,8 @@ const HEALTH = [
         "progress: look at reward and KL.",
       (has) => ["teacher_sft/loss", "self_sft/loss", "sft/loss"].some(has) &&
         "Losses on traces are the mean cross-entropy of their tokens, in nats: they should fall.",
+      (has) => has("ppo/value_loss") &&
+        "The critic's loss is its mean squared error; the policy loss is near 0, since advantages are whitened.",
       (has) => has("rm/loss") &&
         "The loss on preference pairs begins at 0.69, that of a guess, and should fall.",
     ],
@@ -140,14 +147,16 @@ const HEALTH = [
     series: [
       ["grpo/kl_divergence", "from the reference", 1],
       ["grpo/update_kl", "of a step's updates", 2],
+      ["ppo/reference_kl", "from the reference", 1],
+      ["ppo/kl_divergence", "of a step's updates", 2],
       ["grpo/staleness_kl", "from who sampled the file", 3],
     ],
     notes: [
-      (has) => has("grpo/kl_divergence")
+      (has) => ["grpo/kl_divergence", "ppo/reference_kl"].some(has)
         ? "Divergence of the student from the reference policy, in nats per token. A sudden rise with flat " +
           "reward is drift."
         : "This run has no reference policy, so the divergence from it was not measured.",
-      (has) => has("grpo/update_kl") &&
+      (has) => ["grpo/update_kl", "ppo/kl_divergence"].some(has) &&
         "The updates' KL is how far one step moved the student, measured after it. Much above 0.01 is a large step.",
       (has) => has("grpo/staleness_kl") &&
         "The rollouts come from a file: this is the divergence of the student from the policy that sampled them. " +
@@ -155,19 +164,51 @@ const HEALTH = [
     ],
   },
   {
-    title: "Entropy", from: 0, series: [["grpo/entropy", "nats a token", 1]],
+    title: "Entropy", from: 0,
+    series: [["grpo/entropy", "nats a token", 1], ["ppo/entropy", "nats a token", 1]],
     notes: [
       "Uncertainty of the student. It falls during training; close to 0 the samples of a group are all " +
         "alike, and groups are dead.",
     ],
   },
   {
-    title: "Clip fraction", format: share, from: 0, series: [["grpo/clip_fraction", "tokens clipped", 2]],
+    title: "Clip fraction", format: share, from: 0,
+    series: [["grpo/clip_fraction", "tokens clipped", 2], ["ppo/clip_fraction", "tokens clipped", 2]],
     notes: [
       (has, zero) => zero("grpo/clip_fraction")
         ? "0 throughout: each batch is used for one update, so no ratio has moved yet and nothing is clipped."
         : "Tokens whose ratio left the trust region. Much above 20 % means that updates are too large.",
     ],
+  },
+  {
+    title: "Critic", series: [
+      ["ppo/value_pred_mean", "mean value", 1],
+      ["ppo/mean_return", "mean return", 3],
+      ["ppo/mean_advantage", "mean advantage", 7],
+    ],
+    notes: ["Values should follow returns; the mean advantage, before whitening, is what the critic misses."],
+  },
+  {
+    title: "Explained variance", series: [["ppo/explained_variance", "of the returns", 2]],
+    notes: ["1 is a perfect critic, 0 one that knows the mean alone, below 0 one that is worse than that."],
+  },
+  {
+    title: "Probability ratios",
+    series: [["ppo/ratio_mean", "mean", 1], ["ppo/ratio_std", "standard deviation", 7]],
+    notes: ["Over all updates of a step. The mean stays near 1; a deviation that grows means larger updates."],
+  },
+  {
+    title: "Updates of a step", from: 0,
+    series: [["ppo/updates", "made", 3], ["ppo/skipped_mini_batches", "mini-batches left out", 4]],
+    notes: ["Mini-batches are left out once the policy has moved further than `ppo.target_kl`."],
+  },
+  {
+    title: "Reward model",
+    series: [
+      ["reward_model/score", "mean score", 1],
+      ["reward_model/length_correlation", "correlation with length", 4],
+    ],
+    notes: ["Scores in units of the held-out replies. A correlation near 1 or -1: it pays for length."],
   },
   {
     title: "Gradient norms by source", from: 0,
@@ -191,7 +232,10 @@ const HEALTH = [
   },
   {
     title: "Sampler and trainer", from: 0,
-    series: [["grpo/sampler_gap", "largest difference of a log-prob", 2]],
+    series: [
+      ["grpo/sampler_gap", "largest difference of a log-prob", 2],
+      ["ppo/sampler_gap", "largest difference of a log-prob", 2],
+    ],
     notes: ["Both compute with the same code, so this is rounding, around 1e-5. Anything larger is a defect."],
   },
   {

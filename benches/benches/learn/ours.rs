@@ -73,6 +73,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
         &mut student,
         &mut session,
         &Grpo {
+            reward_model: None,
             config: &config,
             source: Source::Tasks(&with_traces),
             held_out: &[],

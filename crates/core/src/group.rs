@@ -5,13 +5,14 @@
 //!
 //! ```text
 //! rewards with a tests term    alive if that term differs, and the totals do too
-//! rewards without one          alive if the totals differ by more than a floor (`grpo.alive_spread`)
+//! rewards without one, or paid by a reward model
+//!                              alive if the totals differ by more than a floor (`grpo.alive_spread`)
 //! ```
 //!
 //! So form (syntax, quality) can move a rollout within a group in which tests differ, and never
 //! makes an advantage by itself.
 
-use crate::reward::Reward;
+use crate::reward::{MODEL, Reward};
 
 /// Values closer than this, relative to the largest, are equal: terms may have been added up in
 /// another order.
@@ -28,7 +29,9 @@ pub struct GroupReward {
 
 impl From<&Reward> for GroupReward {
     fn from(reward: &Reward) -> Self {
-        Self { total: reward.total(), tests: reward.tests() }
+        // What a reward model says may differ where tests do not.
+        let is_paid_by_model = reward.terms().get(MODEL).is_some_and(|term| term.weight > 0.0);
+        Self { total: reward.total(), tests: reward.tests().filter(|_| !is_paid_by_model) }
     }
 }
 

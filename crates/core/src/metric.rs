@@ -6,6 +6,8 @@
 //! The terms of a reward are the environment's, so their metrics are not listed: [`reward_term`]. Neither are
 //! numbers that an environment states of a rollout, which are named after its kind.
 
+// size: one table of every metric.
+
 #![expect(missing_docs, reason = "a constant has its meaning beside its name")]
 
 /// A number that is measured at a step.

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 /// Name of the term that says how many hidden tests passed, in every environment that has tests.
 pub const TESTS: &str = "tests";
 
+/// Name of the term that a reward model pays.
+pub const MODEL: &str = "model";
+
 /// A reward with the parts it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawReward", into = "RawReward")]

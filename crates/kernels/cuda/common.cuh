@@ -17,6 +17,11 @@ typedef long long i64;
 // Numbers that a thread takes at a time: 16 bytes of bf16. Part of the definition of every sum.
 #define GROUP 8
 
+// Four sizes, strides or addresses, as one argument of a kernel.
+struct Words {
+    u64 at[4];
+};
+
 __device__ __forceinline__ float load(const bf16 *from) { return __uint_as_float((u32)*from << 16); }
 __device__ __forceinline__ float load(const float *from) { return *from; }
 
@@ -193,4 +198,16 @@ __device__ __forceinline__ float sigmoid(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.0f + power_of_two(x * -1.44269502f)));
     return y;
+}
+
+// y = silu(gate) · up.
+__device__ __forceinline__ float swiglu(float gate, float up) { return gate * sigmoid(gate) * up; }
+
+// And back: the gate and what goes through it become their gradients, and dy becomes y.
+__device__ __forceinline__ void swiglu_back(float &dy, float &gate, float &up) {
+    const float s = sigmoid(gate), open = gate * s, slope = s * (1.0f + gate * (1.0f - s));
+    const float dgate = dy * up * slope, dup = dy * open;
+    dy = open * up;
+    gate = dgate;
+    up = dup;
 }

@@ -11,36 +11,9 @@
 // tile needs is on its way while the present one is multiplied. Each of its eight warps has 16 rows and half
 // of the columns. Shared memory: u, and 64 columns of B at a time.
 
-struct Words {
-    u64 at[4];
-};
-
-// Rows and columns of a tile, columns of B in shared memory at a time, and numbers between rows there, which
-// lie in other banks for the 8 rows of a tile of the tensor core.
+// Rows and columns of a tile.
 #define ROWS 64
 #define COLUMNS 32
-#define DEPTH 64
-#define PITCH (DEPTH + 8)
-
-// Columns of u, from one multiple of 16 to another.
-struct Range {
-    u32 begin, end;
-    __device__ __forceinline__ u32 chunks() const { return (end - begin + DEPTH - 1) / DEPTH; }
-};
-
-// Those that outputs use from one to another. A part is outputs that share an adapter: where they end (they
-// begin where those before end), and in the upper half of the word where their columns begin and end.
-__device__ __forceinline__ Range range_of(const Words &parts, u32 first, u32 last) {
-    u32 begin = ~0u, end = 0, from = 0;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const u32 until = (u32)parts.at[i], columns = (u32)(parts.at[i] >> 32);
-        const bool is_used = first < until && last >= from && (columns & 0xffff) < columns >> 16;
-        if (is_used) begin = min(begin, columns & 0xffff), end = max(end, columns >> 16);
-        from = until;
-    }
-    return begin < end ? Range{begin / 16 * 16, (end + 15) / 16 * 16} : Range{0, 0};
-}
 
 // What a tile's groups of 8 columns are: all side by side, or half of them of the gate and half of what goes
 // through it, which lie `half` apart.
@@ -58,12 +31,7 @@ template <bool GATED> struct Columns {
 __device__ __forceinline__ float as_bf16(float x) { return __uint_as_float((u32)rounded(x) << 16); }
 
 __device__ __forceinline__ float gated(float gate, float up) {
-    gate = as_bf16(gate);
-    return gate * sigmoid(gate) * as_bf16(up);
-}
-
-__device__ __forceinline__ uint2 scaled_group(float scale, float4 x) {
-    return make_uint2(rounded_pair(scale * x.x, scale * x.y), rounded_pair(scale * x.z, scale * x.w));
+    return swiglu(as_bf16(gate), as_bf16(up));
 }
 
 // Strides are those of y, the residual, the product and the weight; sizes are rows, outputs, narrow columns
@@ -134,9 +102,11 @@ __device__ __forceinline__ void continue_sums(bf16 *y, const bf16 *residual, con
     wait_for_kernels_before();
     load_sums(tile);
     // The strips share in writing u: the first has its first 64 columns, and so on.
+    constexpr bool WRITES_U = !GATED;
     float4 shared_part[4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) shared_part[i] = sums_at(i, strip * DEPTH + thread % 16 * 4);
+    for (int i = 0; i < 4; i++)
+        if (WRITES_U) shared_part[i] = sums_at(i, strip * DEPTH + thread % 16 * 4);
     // The columns of u that this strip uses.
     Range used = {~0u, 0};
 #pragma unroll
@@ -163,7 +133,7 @@ __device__ __forceinline__ void continue_sums(bf16 *y, const bf16 *residual, con
                 if (column < used.end) *(uint2 *)to = scaled_group(scale, x[h][i]);
             }
     }
-    for (u32 column = strip * DEPTH + thread % 16 * 4; column < narrow; column += strips * DEPTH)
+    for (u32 column = strip * DEPTH + thread % 16 * 4; WRITES_U && column < narrow; column += strips * DEPTH)
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const u32 own = block_row + i * 16 + thread / 16;
@@ -236,8 +206,9 @@ KERNEL_OF(256, 2) continue_product(bf16 *y, const bf16 *residual, const float *p
     continue_sums<false>(y, residual, product, b, u, strides, sizes, parts, scale);
 }
 
-// The outputs are a gate and what goes through it, each rounded to bf16; y is silu(gate) · up.
-KERNEL_OF(256, 2) continue_gated_product(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
+// The outputs are a gate and what goes through it, each rounded to bf16; y is silu(gate) · up. u is not written:
+// going forward without a way back nobody reads it.
+KERNEL_OF(256, 3) continue_gated_product(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
                                          Words strides, Words sizes, Words parts, float scale) {
     continue_sums<true>(y, residual, product, b, u, strides, sizes, parts, scale);
 }

@@ -16,10 +16,6 @@
 #define TILE (ROWS * COLUMNS * 2)
 #define WEIGHTS (NARROW * COLUMNS * 2)
 
-struct Words {
-    u64 at[4];
-};
-
 // A tile has rows of 128 bytes, whose chunks of 16 change places by the row.
 __device__ __forceinline__ u32 chunk_at(u32 row, u32 chunk) { return row * 128 + ((chunk ^ (row & 7)) << 4); }
 
@@ -82,7 +78,7 @@ __device__ __forceinline__ void put_narrow(bf16 *to, u64 stride, const float (*c
         }
 }
 
-#define FORWARD_STAGES 6
+#define FORWARD_STAGES 5
 #define FORWARD_STAGE (2 * TILE + WEIGHTS)
 
 // Strides are those of y, both, A and kept; sizes are rows, columns of y and of u, which is at most 64. u goes
@@ -113,7 +109,7 @@ KERNEL_OF(THREADS, 2) gated_narrow_forward(bf16 *y, const bf16 *both, const bf16
             float g[GROUP], u[GROUP];
             unpack_group(g, *(const uint4 *)at), unpack_group(u, *(const uint4 *)(at + TILE));
 #pragma unroll
-            for (int i = 0; i < GROUP; i++) g[i] = g[i] * sigmoid(g[i]) * u[i];
+            for (int i = 0; i < GROUP; i++) g[i] = swiglu(g[i], u[i]);
             const uint4 group = rounded_group(g);
             *(uint4 *)at = group;
             if (there) *(uint4 *)(to + step * COLUMNS) = group;
@@ -172,14 +168,7 @@ KERNEL_OF(THREADS, 2) gated_narrow_backward(bf16 *dy, bf16 *both, const bf16 *b,
             float d[GROUP], g[GROUP], u[GROUP];
             unpack_group(g, *(const uint4 *)at), unpack_group(u, *(const uint4 *)(at + TILE)), unpack_group(d, *(const uint4 *)(at + 2 * TILE));
 #pragma unroll
-            for (int i = 0; i < GROUP; i++) {
-                float s = sigmoid(g[i]), open = g[i] * s;
-                float slope = s * (1.0f + g[i] * (1.0f - s));
-                float dgate = d[i] * u[i] * slope, dup = d[i] * open;
-                d[i] = open * u[i];
-                g[i] = dgate;
-                u[i] = dup;
-            }
+            for (int i = 0; i < GROUP; i++) swiglu_back(d[i], g[i], u[i]);
             const uint4 dgate = rounded_group(g), dup = rounded_group(u);
             *(uint4 *)at = dgate, *(uint4 *)(at + TILE) = dup;
             if (!there) return;

@@ -8,24 +8,6 @@
 // distances. Other heads have a warp at a time; there a lane has two numbers of the first half of a head and
 // their partners in the second, which it adds in the order of their places.
 
-struct Words {
-    u64 at[4];
-};
-
-struct Placed {
-    const float *cosines, *sines;
-    const u32 *positions;
-    const bf16 *q_gain, *k_gain;
-    u32 known, tokens, heads, kv_heads, size, all;
-    float epsilon;
-    // Tables are cosines, sines, positions and how many positions are known; gains those of queries and
-    // of keys, and how many heads of values there are; sizes tokens, heads, heads of keys and numbers of a head.
-    __device__ __forceinline__ Placed(const Words &tables, const Words &gains, const Words &sizes, float epsilon)
-        : cosines((const float *)tables.at[0]), sines((const float *)tables.at[1]), positions((const u32 *)tables.at[2]),
-          q_gain((const bf16 *)gains.at[0]), k_gain((const bf16 *)gains.at[1]), known((u32)tables.at[3]), tokens((u32)sizes.at[0]),
-          heads((u32)sizes.at[1]), kv_heads((u32)sizes.at[2]), size((u32)sizes.at[3]), all(heads + kv_heads + (u32)gains.at[2]), epsilon(epsilon) {}
-};
-
 __device__ __forceinline__ float sum_of_warp(float x) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(~0u, x, distance);
@@ -180,55 +162,6 @@ KERNEL qk_norm_rope_backward(bf16 *d, u64 d_stride, const bf16 *from, u64 from_s
     }
 }
 
-// Whole heads: D numbers, eight a lane, several heads at once, PASSES times.
-template <int D, int PASSES> struct WholeHeads {
-    static constexpr int LANES = D / GROUP, AT_ONCE = 32 / LANES, HEADS = PASSES * AT_ONCE;
-    u32 token, first, at;
-    bool there, is_second;
-    __device__ __forceinline__ WholeHeads(const Placed &placed) {
-        const u64 index = (u64)blockIdx.x * 8 + threadIdx.x / 32;
-        const u32 groups = (placed.all + HEADS - 1) / HEADS;
-        token = (u32)divided(index, groups);
-        first = (u32)(index - (u64)token * groups) * HEADS + threadIdx.x % 32 / LANES;
-        at = threadIdx.x % LANES * GROUP;
-        there = token < placed.tokens, is_second = at >= D / 2;
-    }
-    __device__ __forceinline__ u32 head(int pass) const { return first + pass * AT_ONCE; }
-    // A lane's part of each head up to `end`, or zeros.
-    __device__ __forceinline__ void load(uint4 (&x)[PASSES], const bf16 *row, u32 end) const {
-#pragma unroll
-        for (int pass = 0; pass < PASSES; pass++)
-            x[pass] = head(pass) < end ? *(const uint4 *)(row + head(pass) * D + at) : make_uint4(0, 0, 0, 0);
-    }
-    __device__ __forceinline__ void gains(float *g, const Placed &placed, int pass) const {
-        unpack_group(g, *(const uint4 *)((head(pass) < placed.heads ? placed.q_gain : placed.k_gain) + at));
-    }
-    // Cosines and sines of a lane's angles; a sine is negative where the partner's number is subtracted.
-    __device__ __forceinline__ void turn(float *c, float *s, const Placed &placed, u32 position, bool negative) const {
-        const u64 angle = (u64)(position < placed.known ? position : 0) * (D / 2) + at % (D / 2);
-        load_group(c, placed.cosines + angle, GROUP);
-        load_group(s, placed.sines + angle, GROUP);
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) s[i] = negative ? -s[i] : s[i];
-    }
-    // x · c + partner · s, where the partner is half a head away.
-    __device__ __forceinline__ static void turned(float *x, const float *c, const float *s) {
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) x[i] = x[i] * c[i] + __shfl_xor_sync(~0u, x[i], LANES / 2) * s[i];
-    }
-    __device__ __forceinline__ static float sum(const float *x, const float *y) {
-        float sum = 0.0f;
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) sum = fmaf(x[i], y[i], sum);
-#pragma unroll
-        for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
-        return sum;
-    }
-    __device__ __forceinline__ static float scale(const float *x, const Placed &placed) {
-        return 1.0f / sqrtf(sum(x, x) / (float)D + placed.epsilon);
-    }
-};
-
 // With few tokens what does not depend on kernels before is loaded before they have ended.
 template <int D, int PASSES>
 __device__ __forceinline__ void place_whole_heads(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, const Placed &placed,
@@ -237,8 +170,8 @@ __device__ __forceinline__ void place_whole_heads(bf16 *to, u64 to_stride, const
     const WholeHeads<D, PASSES> heads(placed);
     let_next_kernel_begin();
     if (!heads.there) return;
-    const u32 position = placed.positions[heads.token], values = placed.heads + placed.kv_heads, all = placed.all;
-    const u64 slots = pages.at[2] * 16, slot = pages.at[3] ? ((const u32 *)pages.at[3])[heads.token] : slots;
+    const u32 position = placed.positions[heads.token], all = placed.all;
+    const u64 slot = pages.at[3] ? ((const u32 *)pages.at[3])[heads.token] : pages.at[2] * 16;
     float c[GROUP], s[GROUP];
     if (FEW) heads.turn(c, s, placed, position, !heads.is_second);
     wait_for_kernels_before();
@@ -248,23 +181,10 @@ __device__ __forceinline__ void place_whole_heads(bf16 *to, u64 to_stride, const
     bf16 *row = to + heads.token * to_stride;
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++) {
-        const u32 head = heads.head(pass);
-        float x[GROUP], g[GROUP];
-        unpack_group(x, parts[pass]);
+        float g[GROUP];
         heads.gains(g, placed, pass);
-        const float r = heads.scale(x, placed);
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) x[i] = x[i] * r * g[i];
-        heads.turned(x, c, s);
-        if (head >= all) continue;
-        const uint4 placed_part = make_uint4(rounded_pair(x[0], x[1]), rounded_pair(x[2], x[3]), rounded_pair(x[4], x[5]), rounded_pair(x[6], x[7]));
-        const bool changes = head < values && position < placed.known;
-        const uint4 part = changes ? placed_part : parts[pass];
-        *(uint4 *)(row + head * D + heads.at) = part;
-        if (head < placed.heads || slot >= slots) continue;
-        const bool is_value = head >= values;
-        bf16 *kept = (bf16 *)(is_value ? pages.at[1] : pages.at[0]) + (slot / 16 * placed.kv_heads + head - (is_value ? values : placed.heads)) * 16 * D;
-        *(uint4 *)(kept + place_in_page(slot % 16, heads.at, D)) = part;
+        const uint4 part = heads.put_in_place(parts[pass], g, c, s, placed, position, pass);
+        if (heads.head(pass) < all) heads.store(row, part, placed, pages, slot, pass);
     }
 }
 
@@ -312,12 +232,7 @@ __device__ __forceinline__ void whole_heads_back(bf16 *d, u64 d_stride, const bf
         float x[GROUP], z[GROUP], g[GROUP];
         unpack_group(x, xs[pass]), unpack_group(z, zs[pass]);
         heads.gains(g, placed, pass);
-        heads.turned(z, c, s);
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) z[i] = z[i] * g[i];
-        const float r = heads.scale(x, placed), along = r * r * r * heads.sum(z, x) / (float)D;
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) z[i] = r * z[i] - x[i] * along;
+        heads.back(z, x, g, c, s, placed);
         if (heads.head(pass) < values) store_group(row + heads.head(pass) * D + heads.at, z, GROUP);
     }
 }

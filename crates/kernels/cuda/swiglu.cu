@@ -8,7 +8,7 @@ KERNEL swiglu_forward(bf16 *y, const bf16 *gate, const bf16 *up, u64 count) {
         load_group(g, gate + at, end);
         load_group(u, up + at, end);
 #pragma unroll
-        for (int i = 0; i < GROUP; i++) g[i] = g[i] * sigmoid(g[i]) * u[i];
+        for (int i = 0; i < GROUP; i++) g[i] = swiglu(g[i], u[i]);
         store_group(y + at, g, end);
     }
 }
@@ -23,14 +23,7 @@ KERNEL swiglu_backward(bf16 *dy, bf16 *gate, bf16 *up, u64 count) {
         load_group(g, gate + at, end);
         load_group(u, up + at, end);
 #pragma unroll
-        for (int i = 0; i < GROUP; i++) {
-            float s = sigmoid(g[i]), open = g[i] * s;
-            float slope = s * (1.0f + g[i] * (1.0f - s));
-            float dgate = d[i] * u[i] * slope, dup = d[i] * open;
-            d[i] = open * u[i];
-            g[i] = dgate;
-            u[i] = dup;
-        }
+        for (int i = 0; i < GROUP; i++) swiglu_back(d[i], g[i], u[i]);
         store_group(dy + at, d, end);
         store_group(gate + at, g, end);
         store_group(up + at, u, end);
@@ -47,7 +40,7 @@ KERNEL swiglu_rows_forward(bf16 *y, u64 y_stride, const bf16 *both, u64 both_str
             load_group(g, both + row * both_stride + at, end);
             load_group(u, both + row * both_stride + width + at, end);
 #pragma unroll
-            for (int i = 0; i < GROUP; i++) g[i] = g[i] * sigmoid(g[i]) * u[i];
+            for (int i = 0; i < GROUP; i++) g[i] = swiglu(g[i], u[i]);
             store_group(y + row * y_stride + at, g, end);
         }
 }
@@ -62,14 +55,7 @@ KERNEL swiglu_rows_backward(bf16 *dy, u64 dy_stride, bf16 *both, u64 both_stride
             load_group(g, gate, end);
             load_group(u, up, end);
 #pragma unroll
-            for (int i = 0; i < GROUP; i++) {
-                float s = sigmoid(g[i]), open = g[i] * s;
-                float slope = s * (1.0f + g[i] * (1.0f - s));
-                float dgate = d[i] * u[i] * slope, dup = d[i] * open;
-                d[i] = open * u[i];
-                g[i] = dgate;
-                u[i] = dup;
-            }
+            for (int i = 0; i < GROUP; i++) swiglu_back(d[i], g[i], u[i]);
             store_group(dy + row * dy_stride + at, d, end);
             store_group(gate, g, end);
             store_group(up, u, end);

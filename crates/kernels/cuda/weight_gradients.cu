@@ -7,6 +7,12 @@
 // from its first row, 16 at a time by the tensor core, then multiplied by the scale, then added to
 // what is there; sequences in their order. These are the bits of one product for each sequence.
 
+#define P_COLUMNS 128
+#define STAGE_ROWS 32
+#define STAGES 3
+#define STAGE_BYTES (STAGE_ROWS * (P_COLUMNS + Q_COLUMNS) * 2)
+#define THREADS 128
+
 // Where a thread's number lies among those of all threads.
 #define TOTAL(m, n, k) (((m) * 16 + (n) * 4 + (k)) * THREADS)
 
@@ -41,7 +47,7 @@ struct Copies {
         q = job.q + (q_there ? q_row * q_stride + q_column : 0);
         p_place = ::p_place(0, p_row, p_chunk), q_place = ::q_place(0, q_row, q_chunk);
     }
-    __device__ __forceinline__ void load(u32 base, const Walk &walk) const {
+    __device__ __forceinline__ void load(u32 base, const Walk<STAGE_ROWS> &walk) const {
         const bf16 *from_p = p + walk.row * p_stride, *from_q = q + walk.row * q_stride;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -87,7 +93,7 @@ KERNEL_OF(THREADS, 3) weight_gradients(const Job *jobs, u32 count, const u64 *of
     }
     Copies copies;
     copies.begin(job, tile);
-    Walk ahead, now;
+    Walk<STAGE_ROWS> ahead, now;
     ahead.begin(offsets, sequences);
     now = ahead;
     for (int stage = 0; stage < STAGES - 1; stage++) {

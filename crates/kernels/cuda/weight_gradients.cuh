@@ -1,11 +1,6 @@
 // What kernels of narrow weights' gradients share: what they are asked for, and how they walk over rows.
 
-#define P_COLUMNS 128
 #define Q_COLUMNS 64
-#define STAGE_ROWS 32
-#define STAGES 3
-#define STAGE_BYTES (STAGE_ROWS * (P_COLUMNS + Q_COLUMNS) * 2)
-#define THREADS 128
 
 struct Job {
     float *to;
@@ -19,9 +14,9 @@ struct Job {
     u64 first_block;
 };
 
-// The rows of sequences, 32 at a time from the beginning of each. What is looked at at every step is
+// The rows of sequences, some at a time from the beginning of each. What is looked at at every step is
 // in registers.
-struct Walk {
+template <u32 STAGE_ROWS> struct Walk {
     const u64 *offsets;
     u32 sequences, sequence, row, stop;
     __device__ __forceinline__ void skip_empty() {

@@ -24,6 +24,7 @@ use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
+use crate::qk_norm_rope::{self, PlacingInPages};
 use crate::swiglu;
 
 /// Numbers of a matrix that weights share.
@@ -243,7 +244,7 @@ pub fn forward(device: &Device, output: Output<'_>, x: &mut MatrixMut<'_>, fused
 }
 
 /// `y = silu(gate) · up`, where the first half of the outputs is the gate and the second goes through it;
-/// both are rounded as results are. With adapters if they take part.
+/// both are rounded as results are. With adapters if they take part; what is narrow may not be there afterwards.
 ///
 /// # Panics
 ///
@@ -265,6 +266,33 @@ pub fn forward_gated(
     let to = MatrixMut::new(both.view_mut(), rows, sizes.outputs);
     forward(device, Output { y: to, residual: None }, x, fused);
     swiglu::forward_rows(device, y, Matrix::new(both.view(), rows, sizes.outputs));
+}
+
+/// Queries, keys and values as [`qk_norm_rope::forward_and_store`] places them, from the input of their
+/// projection. What is narrow may not be there afterwards.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn forward_heads(
+    device: &Device,
+    mut to: MatrixMut<'_>,
+    x: &mut MatrixMut<'_>,
+    fused: FusedWeight<'_>,
+    mut with: PlacingInPages<'_>,
+) {
+    let (sizes, rows) = (fused.weight.sizes, to.rows);
+    assert!(x.cols == sizes.stride() && x.rows == rows && to.cols == sizes.outputs, "{sizes:?}");
+    with.check(rows, to.cols);
+    if let Device::Cuda(cuda) = device
+        && cuda::fused_linear::forward_heads(cuda, &mut to, x, fused, &mut with)
+    {
+        return;
+    }
+    let mut qkv: Buffer = device.take(rows * sizes.outputs);
+    let y = MatrixMut::new(qkv.view_mut(), rows, sizes.outputs);
+    forward(device, Output { y, residual: None }, x, fused);
+    qk_norm_rope::forward_and_store(device, to, Matrix::new(qkv.view(), rows, sizes.outputs), with);
 }
 
 /// A gate and what goes through it side by side, and a place for the narrow product of what comes out.

@@ -65,7 +65,7 @@ impl Cache {
         self.pages * self.page_size()
     }
 
-    fn layers(&self) -> usize {
+    pub(crate) fn layers(&self) -> usize {
         self.keys.len() / self.layer_size().max(1)
     }
 }

@@ -128,6 +128,14 @@ pub struct PlacingInPages<'a> {
     pub slots: View<'a, u32>,
 }
 
+impl PlacingInPages<'_> {
+    pub(crate) fn check(&self, rows: usize, cols: usize) {
+        let Self { placing, cache, layer, slots } = self;
+        placing.check(rows, cols);
+        assert!(rows == slots.len() && *layer < cache.layers(), "a slot for each row");
+    }
+}
+
 /// The same, and keys and values into their places of a layer's pages, as [`paged::store`] puts them.
 ///
 /// # Panics

@@ -1,5 +1,7 @@
 //! Failures of recipes: what broke, what to do about it, and whose fault it is.
 
+// size: one enum for the whole boundary, with its hints.
+
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};

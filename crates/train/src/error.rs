@@ -1,5 +1,7 @@
 //! Why a training stops before its end.
 
+// size: one enum for the whole boundary, with its hints.
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -128,7 +130,7 @@ pub enum TrainError {
     },
     /// A reward model that cannot be used.
     #[error(transparent)]
-    RewardModel(#[from] RewardModelError),
+    RewardModel(Box<RewardModelError>),
     /// Replies that cannot be scored.
     #[error("cannot score held-out pairs")]
     Score(#[from] ScoreError),
@@ -297,6 +299,12 @@ pub enum CheckpointError {
     /// Its weights, or the means of its optimizer.
     #[error(transparent)]
     Weights(WeightsError),
+}
+
+impl From<RewardModelError> for TrainError {
+    fn from(err: RewardModelError) -> Self {
+        Self::RewardModel(Box::new(err))
+    }
 }
 
 impl TrainError {

@@ -1,5 +1,7 @@
 //! The student: a model with what is trained of it.
 
+// size: opening, saving and the memory of each training share fields that are private to it.
+
 use std::fs;
 use std::path::Path;
 

@@ -133,9 +133,9 @@ mod tests {
     fn independent_pairs_have_wilsons_interval() {
         let pattern: Vec<(usize, bool)> = (0..10).map(|at| (at, at < 8)).collect();
         let found = interval(&pattern);
-        let (p, n, z) = (0.8, 9.0, NORMAL);
+        let (p, n, z) = (0.8_f64, 9.0, NORMAL);
         let whole = 1.0 + z * z / n;
-        let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n) as f64).sqrt();
+        let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
         assert_near(found.value, p);
         assert_near(found.low, (p + z * z / (2.0 * n) - half) / whole);
         assert_near(found.high, (p + z * z / (2.0 * n) + half) / whole);

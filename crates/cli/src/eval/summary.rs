@@ -235,9 +235,9 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
         ]);
         let text = text(&results, Path::new("."), Printer::new(true));
         let table = "\n  programs             mean over tasks           tasks\n  \
-                     syntax rate          95.0 % [91.0, 99.0]          164\n  \
-                     quality of 10        7.51 [7.20, 7.83]            160\n  \
-                     diversity            0.412 [0.372, 0.452]          99\n";
+                     syntax rate          95.0 % [91.0, 99.0]         164\n  \
+                     quality of 10        7.51 [7.20, 7.83]           160\n  \
+                     diversity            0.412 [0.372, 0.452]         99\n";
         assert!(text.contains(table), "{text}");
     }
 

@@ -79,7 +79,7 @@ fn bad_rows_are_named_and_strict_refuses_them() {
         json!({"prompt": "q", "chosen": "c\u{1b}[31m", "rejected": "c\u{1b}[31m"}),
         json!({"chosen": [{"role": "\u{1b}]0;x", "content": "a"}], "rejected": "b"}),
     ];
-    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let text = rows.map(|row| row.to_string()).join("\n");
     fs::write(dir.path().join("hub.jsonl"), text).unwrap();
     let ran = pairs(dir.path(), &["--pairs", "name=hub.jsonl"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -122,4 +122,38 @@ fn what_gives_no_pairs_says_what_to_do() {
     let plan = pairs(dir.path(), &[&ROLLOUTS[..], &["--dry-run"]].concat());
     assert!(plan.code == 0 && plan.out.contains("scored.jsonl: scored rollouts, "), "{}", plan.out);
     assert!(!dir.path().join("pairs.jsonl").exists(), "a dry run writes nothing");
+}
+
+/// The best of one sample is pass@1, whatever the scores are; a reward model that learnt nothing may prefer anything.
+#[test]
+fn a_reward_model_that_was_trained_on_pairs_chooses_among_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    scored(dir.path());
+    assert_eq!(pairs(dir.path(), &ROLLOUTS).code, 0);
+    let train = ["train", "rm", "--run", "r", "--pairs", "pairs.jsonl"];
+    let settings = ["--set", "student.model_name=embedded", "--set", "training.max_steps=1"];
+    let ran = whet_in(dir.path(), &[&train[..], &settings].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let samples = ["eval", "--tasks", "tasks.jsonl", "--samples", "rollouts.jsonl", "--k", "1"];
+    let chosen =
+        ["--reward-model", "runs/r/outputs/final_model", "--best-of", "1,4", "--out", "best"];
+    let ran = whet_in(dir.path(), &[&samples[..], &chosen].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("\n  best of 1            50.0 % ["), "{}", ran.out);
+    let text = fs::read_to_string(dir.path().join("best/evaluation_results.json")).unwrap();
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["reward_model"], "runs/r/outputs/final_model");
+    let best = &found["best_of"];
+    assert_eq!(best["1"]["value"]["value"], found["pass_at_k"]["1"]["value"]);
+    assert_eq!(
+        (&best["1"]["gain"]["value"], &best["4"]["value"]["tasks"]),
+        (&json!(0.0), &json!(3))
+    );
+    let refused = whet_in(
+        dir.path(),
+        &[&samples[..], &["--reward-model", "model", "--best-of", "2", "--out", "other"]].concat(),
+    );
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{}", refused.err);
+    assert!(refused.err.contains("`model` is not a reward model"), "{}", refused.err);
+    assert!(!dir.path().join("other/rollouts.jsonl").exists(), "refused before anything is judged");
 }

@@ -11,7 +11,7 @@ pub struct RmConfig {
     /// Peak learning rate, of the adapter and the score head.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub learning_rate: f64,
-    /// Passes over the pairs. Reward models overfit in the second one (InstructGPT and Llama 2 make
+    /// Passes over the pairs. Reward models overfit in the second one (those of Llama 2 make
     /// one). `training.max_steps` overrides it.
     #[schemars(range(min = 1))]
     pub epochs: u32,

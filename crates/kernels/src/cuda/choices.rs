@@ -1,6 +1,6 @@
 //! The algorithm of each range of products that was needed so far, kept on disk from run to run.
 //!
-//! A search takes 20 to 50 ms and its result depends on the library, the driver, the chip and our own
+//! A search takes 20 to 50 ms, about a second for a large product, and its result depends on the library, the driver, the chip and our own
 //! kernel: all of these are in the file's name. A line is a product, its algorithm and a checksum, added
 //! at the end; a line that is torn or foreign is as if it were not there, and a file that cannot be
 //! written is a search more in the next run.
@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::driver::{Addend, Algorithm, Format, Order, Product};
+
+/// How algorithms are timed: another number where choices that files hold are to be made again.
+const TIMING: u32 = 2;
 
 /// What an algorithm's fitness depends on.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +32,8 @@ impl Setting<'_> {
     pub(super) fn file(&self, folder: &Path) -> PathBuf {
         let Self { library_version, driver, chip, source } = *self;
         let mut hasher = blake3::Hasher::new();
-        hasher.update(format!("{library_version} {driver} {chip}\n{source}").as_bytes());
+        let setting = format!("{library_version} {driver} {chip} {TIMING}\n{source}");
+        hasher.update(setting.as_bytes());
         folder.join(format!("products-{}.txt", &hasher.finalize().to_hex()[..16]))
     }
 }

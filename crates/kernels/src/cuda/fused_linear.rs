@@ -9,10 +9,13 @@ use super::Cuda;
 use super::driver::{Addend, Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::blocks;
 use super::product::{multiply_at, multiply_beside};
+use super::qk_norm_rope::{pages_of, placing_arguments};
+use crate::attention::Shape;
 use crate::buffer::Buffer;
 use crate::fused_linear::{AdapterRange, AugmentedWeight, FusedWeight, Narrow, Output, Sizes};
 use crate::matmul::{Matrix, MatrixMut};
-use Argument::{Address, F32, Four};
+use crate::qk_norm_rope::PlacingInPages;
+use Argument::{Address, F32, Four, U64};
 
 /// Bytes of an activation.
 const BYTES: u64 = 2;
@@ -25,8 +28,15 @@ const TILE_ROWS: usize = 64;
 const TILE_COLUMNS: usize = 32;
 const THREADS: u32 = 256;
 
-/// Blocks of a processor that there is room for.
+/// Columns of a block of the kernels that end heads; `continued_heads.cu` has the same.
+const HEADS_COLUMNS: usize = 128;
+
+/// Rows up to which such a block has 16 of them, and not 32.
+const HEADS_FEW_ROWS: usize = 128;
+
+/// Blocks of a processor that there is room for, and of those with a gate.
 const BLOCKS_AT_ONCE: usize = 2;
+const GATED_AT_ONCE: usize = 3;
 
 /// The most narrow columns, so that a block's rows of them fit into shared memory.
 const MOST_NARROW: usize = 1024;
@@ -171,11 +181,74 @@ pub(crate) fn forward_gated(
     there
 }
 
-/// One product of the inputs alone, and its end.
-fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued: Continued<'_>) {
-    let Continued { weight, end } = continued;
+/// Queries, keys and values of one input, normed and turned, keys and values also in their pages; says whether
+/// there is a kernel.
+pub(crate) fn forward_heads(
+    cuda: &Cuda,
+    to: &mut MatrixMut<'_>,
+    x: &mut MatrixMut<'_>,
+    fused: FusedWeight<'_>,
+    with: &mut PlacingInPages<'_>,
+) -> bool {
+    let FusedWeight { weight, narrow: part } = fused;
+    let sizes = weight.sizes();
+    let continues = part == Narrow::With && continues(to.rows, sizes, &[x.stride, to.stride]);
+    let kernel = HeadsKernel::of(to.rows, with.placing.shape);
+    let Some(kernel) = kernel.filter(|_| continues) else { return false };
+    let sums = sums_over_inputs(cuda, x, weight);
+    let b = weight.view().cuda().address + sizes.inputs as u64 * BYTES;
+    let PlacingInPages { placing, cache, layer, slots } = with;
+    let values = placing.shape.kv_heads;
+    let [tables, gains, shape, epsilon] = placing_arguments(*placing, to.rows, values);
+    let columns = sizes.outputs + sizes.narrow;
+    let arguments = [
+        Address(to.data.cuda().address),
+        U64(to.stride as u64),
+        Address(sums.view().cuda().address),
+        Address(b),
+        Four([columns, sizes.stride(), sizes.outputs, 0].map(|size| size as u64)),
+        Four(part_words(weight.parts(), sizes)),
+        F32(weight.scale()),
+        tables,
+        gains,
+        shape,
+        epsilon,
+        pages_of(cache, *layer, *slots),
+    ];
+    cuda.launch(kernel.name, kernel.launch(to.rows, sizes.outputs), &arguments);
+    true
+}
+
+/// A kernel that ends sums of heads, and the rows of its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HeadsKernel {
+    name: &'static str,
+    rows: usize,
+}
+
+impl HeadsKernel {
+    /// That of so many rows, if there is one for such heads: whole heads lie in the columns of a block.
+    fn of(rows: usize, shape: &Shape) -> Option<Self> {
+        let (name, rows) = match (shape.size, rows <= HEADS_FEW_ROWS) {
+            (64, true) => ("continue_heads_64", 16),
+            (64, false) => ("continue_heads_64_many", 32),
+            (128, true) => ("continue_heads_128", 16),
+            (128, false) => ("continue_heads_128_many", 32),
+            _ => return None,
+        };
+        shape.packed_width().is_multiple_of(HEADS_COLUMNS).then_some(Self { name, rows })
+    }
+
+    fn launch(self, rows: usize, outputs: usize) -> Launch {
+        let count = rows.div_ceil(self.rows) * (outputs / HEADS_COLUMNS);
+        Launch::new(blocks(count), THREADS).programmatic()
+    }
+}
+
+/// `[x·Wᵀ | x·Aᵀ]`, rows side by side.
+fn sums_over_inputs(cuda: &Cuda, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) -> Buffer<f32> {
     let Sizes { outputs, inputs, narrow } = weight.sizes();
-    let (rows, columns, stride) = (y.rows, outputs + narrow, weight.sizes().stride());
+    let (rows, columns, stride) = (x.rows, outputs + narrow, weight.sizes().stride());
     let sums: Buffer<f32> = cuda.take(rows * columns);
     let (a, b) = (x.data.cuda().address, weight.view().cuda().address);
     let to = sums.view().cuda().address;
@@ -184,13 +257,24 @@ fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued
         ..product(rows, columns, inputs, [x.stride, stride, columns])
     };
     multiply_at(cuda, &product, &Operands { a, b, to, residual: 0 });
+    sums
+}
+
+/// One product of the inputs alone, and its end.
+fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued: Continued<'_>) {
+    let Continued { weight, end } = continued;
+    let Sizes { outputs, inputs, narrow } = weight.sizes();
+    let (rows, columns, stride) = (y.rows, outputs + narrow, weight.sizes().stride());
+    let sums = sums_over_inputs(cuda, x, weight);
+    let (a, b) = (x.data.cuda().address, weight.view().cuda().address);
+    let to = sums.view().cuda().address;
     let (beside, beside_stride) = match end {
         End::Plain(Some(residual)) => (residual.data.cuda().address, residual.row_stride),
         _ => (0, 0),
     };
-    let kernel = match end {
-        End::Plain(_) => "continue_product",
-        End::Gated => "continue_gated_product",
+    let (kernel, at_once) = match end {
+        End::Plain(_) => ("continue_product", BLOCKS_AT_ONCE),
+        End::Gated => ("continue_gated_product", GATED_AT_ONCE),
     };
     let sizes = |all: [usize; 4]| Four(all.map(|size| size as u64));
     let arguments = [
@@ -204,7 +288,7 @@ fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued
         Four(part_words(weight.parts(), weight.sizes())),
         F32(weight.scale()),
     ];
-    let room = cuda.info().properties.multiprocessors as usize * BLOCKS_AT_ONCE;
+    let room = cuda.info().properties.multiprocessors as usize * at_once;
     let count = blocks(continuing_blocks(rows, outputs, end, room));
     let shared_bytes = blocks(TILE_ROWS * (narrow + NARROW_GAP) * size_of::<u16>());
     let launch = Launch { shared_bytes, ..Launch::new(count, THREADS) }.programmatic();
@@ -273,11 +357,27 @@ mod tests {
         assert_eq!(plain(65, 12_288), 2 * 128);
         assert_eq!(plain(1, 8), 1);
         assert_eq!(plain(17, 264), 9);
-        let gated = |rows, outputs| continuing_blocks(rows, outputs, End::Gated, 264);
+        let gated = |rows, outputs| continuing_blocks(rows, outputs, End::Gated, 396);
         assert_eq!(gated(64, 12_288), 192);
-        assert_eq!(gated(256, 12_288), 4 * 64);
+        assert_eq!(gated(256, 12_288), 4 * 96);
         // Two blocks for 40 columns of each side.
         assert_eq!(gated(48, 80), 2);
+    }
+
+    #[test]
+    fn whole_heads_lie_in_the_columns_of_a_block() {
+        let shape = |heads, kv_heads, size| Shape { heads, kv_heads, size, scale: 1.0 };
+        let name = |rows, shape: &Shape| HeadsKernel::of(rows, shape).map(|kernel| kernel.name);
+        assert_eq!(name(128, &shape(16, 8, 128)), Some("continue_heads_128"));
+        assert_eq!(name(1, &shape(2, 1, 64)), Some("continue_heads_64"));
+        // Five heads of 64 leave half a block, and no lanes share a head of 96.
+        assert_eq!(name(1, &shape(3, 1, 64)), None);
+        assert_eq!(name(1, &shape(2, 1, 96)), None);
+        let blocks = |rows| {
+            let kernel = HeadsKernel::of(rows, &shape(16, 8, 128)).expect("a kernel");
+            kernel.launch(rows, 4096).blocks
+        };
+        assert_eq!([1, 64, 129, 256].map(blocks), [32, 4 * 32, 5 * 32, 8 * 32]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ const WEIGHTS: usize = NARROW * COLUMNS * BYTES;
 
 /// Shared memory of a block: stages of gates, of what goes through them and of weights; and back of gradients
 /// and of the weights of both sides.
-const FORWARD_BYTES: usize = 6 * (2 * TILE + WEIGHTS);
+const FORWARD_BYTES: usize = 5 * (2 * TILE + WEIGHTS);
 const BACKWARD_BYTES: usize = 4 * (3 * TILE + 2 * WEIGHTS);
 
 /// Blocks of a processor that there is room for.
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn two_blocks_fit_into_hoppers_shared_memory() {
-        assert_eq!((FORWARD_BYTES, BACKWARD_BYTES), (98_304, 114_688));
+        assert_eq!((FORWARD_BYTES, BACKWARD_BYTES), (81_920, 114_688));
         const { assert!(2 * (BACKWARD_BYTES + 1024) <= 228 << 10) };
     }
 }

@@ -4,8 +4,9 @@ use super::Cuda;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use crate::attention::Shape;
+use crate::buffer::View;
 use crate::matmul::{Matrix, MatrixMut};
-use crate::paged::Store;
+use crate::paged::{Cache, Store};
 use crate::qk_norm_rope::Placing;
 use Argument::{Address, F32, Four, U64};
 
@@ -69,18 +70,23 @@ pub(crate) fn forward_and_store(
     store: Store<'_>,
     placing: Placing<'_>,
 ) {
-    let begin = store.begin();
-    let Store { cache, qkv, slots, .. } = store;
+    let Store { cache, layer, qkv, slots } = store;
+    let pages = pages_of(cache, layer, slots);
+    let kernel = Kernel::forward(qkv.rows, placing.shape);
+    let values = values_of(to, placing.shape);
+    launch(cuda, kernel, to, Rows { qkv, placing, values, pages });
+}
+
+/// Where keys and values of a layer go: addresses of their pages and of slots, and how many pages there are.
+pub(super) fn pages_of(cache: &mut Cache, layer: usize, slots: View<'_, u32>) -> Argument {
+    let begin = layer * cache.layer_size();
     let layer = begin..begin + cache.layer_size();
-    let pages = Four([
+    Four([
         cache.keys.view_mut().part(layer.clone()).cuda().address,
         cache.values.view_mut().part(layer).cuda().address,
         cache.pages() as u64,
         slots.cuda().address,
-    ]);
-    let kernel = Kernel::forward(qkv.rows, placing.shape);
-    let values = values_of(to, placing.shape);
-    launch(cuda, kernel, to, Rows { qkv, placing, values, pages });
+    ])
 }
 
 pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
@@ -107,24 +113,35 @@ struct Rows<'a> {
 
 fn launch(cuda: &Cuda, kernel: Kernel, to: &mut MatrixMut<'_>, rows: Rows<'_>) {
     let Rows { qkv, placing, values, pages } = rows;
-    let Placing { shape, q_gain, k_gain, epsilon, turns, positions } = placing;
-    let (cosines, sines) = turns.tables();
-    let tables = [cosines.cuda().address, sines.cuda().address, positions.cuda().address];
-    let [cosines, sines, positions] = tables;
-    let heads = shape.heads + shape.kv_heads + values;
-    let sizes = [qkv.rows, shape.heads, shape.kv_heads, shape.size].map(|size| size as u64);
+    let heads = placing.shape.heads + placing.shape.kv_heads + values;
+    let [tables, gains, sizes, epsilon] = placing_arguments(placing, qkv.rows, values);
     let arguments = [
         Address(to.data.cuda().address),
         U64(to.stride as u64),
         Address(qkv.data.cuda().address),
         U64(qkv.row_stride as u64),
+        tables,
+        gains,
+        sizes,
+        epsilon,
+        pages,
+    ];
+    cuda.launch(kernel.name, kernel.launch(qkv.rows, heads), &arguments);
+}
+
+/// What a kernel is told of rows with so many heads of values: tables, gains, sizes and the small number.
+pub(super) fn placing_arguments(placing: Placing<'_>, rows: usize, values: usize) -> [Argument; 4] {
+    let Placing { shape, q_gain, k_gain, epsilon, turns, positions } = placing;
+    let (cosines, sines) = turns.tables();
+    let [cosines, sines] = [cosines, sines].map(|table| table.cuda().address);
+    let positions = positions.cuda().address;
+    let sizes = [rows, shape.heads, shape.kv_heads, shape.size].map(|size| size as u64);
+    [
         Four([cosines, sines, positions, turns.positions() as u64]),
         Four([q_gain.cuda().address, k_gain.cuda().address, values as u64, 0]),
         Four(sizes),
         F32(epsilon),
-        pages,
-    ];
-    cuda.launch(kernel.name, kernel.launch(qkv.rows, heads), &arguments);
+    ]
 }
 
 #[cfg(test)]

@@ -10,25 +10,46 @@ use crate::matmul::{Matrix, Multiply, ScaledProduct};
 use crate::offsets::Offsets;
 use Argument::{Address, U32, U64};
 
-/// Columns of the two operands that a block takes; `P_COLUMNS` and `Q_COLUMNS` of the source.
-const P_COLUMNS: usize = 128;
-const Q_COLUMNS: usize = 64;
-
-/// Threads of a block; `THREADS` of the source.
-const THREADS: u32 = 128;
-
-/// Shared memory of a block: three stages of 32 rows of both in bf16, and a tile of f32.
-const SHARED_BYTES: usize = 3 * 32 * (P_COLUMNS + Q_COLUMNS) * 2 + P_COLUMNS * Q_COLUMNS * 4;
+/// Columns of the second operand that a block takes; `Q_COLUMNS` of the sources.
+const Q_COLUMNS: u64 = 64;
 
 /// What stages that begin at a multiple of 1024 bytes may leave unused.
 const ALIGNMENT: usize = 1024;
 
-/// A kernel and the shared memory of its blocks; both have the same bits.
-fn kernel(capability: ComputeCapability) -> (&'static str, usize) {
-    if capability == ComputeCapability::HOPPER {
-        ("weight_gradients_wgmma", SHARED_BYTES + ALIGNMENT)
-    } else {
-        ("weight_gradients", SHARED_BYTES)
+/// A kernel and its blocks: `P_COLUMNS` and `THREADS` of its source, and shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kernel {
+    name: &'static str,
+    /// Columns of the first operand that a block takes.
+    p_columns: u64,
+    threads: u32,
+    shared_bytes: usize,
+}
+
+impl Kernel {
+    /// Three stages of 32 rows of both operands in bf16, and a tile of f32.
+    const PLAIN: Self = Self {
+        name: "weight_gradients",
+        p_columns: 128,
+        threads: 128,
+        shared_bytes: 3 * 32 * (128 + 64) * 2 + 128 * 64 * 4,
+    };
+
+    /// Four stages of 64 rows. The same bits.
+    const HOPPER: Self = Self {
+        name: "weight_gradients_wgmma",
+        p_columns: 320,
+        threads: 640,
+        shared_bytes: 4 * 64 * (320 + 64) * 2 + ALIGNMENT,
+    };
+
+    fn of(capability: ComputeCapability) -> Self {
+        if capability == ComputeCapability::HOPPER { Self::HOPPER } else { Self::PLAIN }
+    }
+
+    /// Blocks of a job.
+    fn tiles(&self, job: &Job) -> u64 {
+        job.p_columns.div_ceil(self.p_columns) * job.q_columns.div_ceil(Q_COLUMNS)
     }
 }
 
@@ -65,10 +86,6 @@ impl Job {
             scale_bits,
             first_block,
         ]
-    }
-
-    fn tiles(&self) -> u64 {
-        self.p_columns.div_ceil(P_COLUMNS as u64) * self.q_columns.div_ceil(Q_COLUMNS as u64)
     }
 }
 
@@ -154,10 +171,11 @@ pub(crate) fn add_one<T: Real, A: Real, B: Real>(
 }
 
 fn launch(cuda: &Cuda, mut jobs: Vec<Job>, sequences: Offsets<'_>) {
+    let kernel = Kernel::of(cuda.info().properties.capability);
     let mut first_block = 0;
     for job in &mut jobs {
         job.first_block = first_block;
-        first_block += job.tiles();
+        first_block += kernel.tiles(job);
     }
     let mut words: Vec<u64> = jobs.iter().flat_map(Job::words).collect();
     let offsets_at = (words.len() * size_of::<u64>()) as u64;
@@ -171,9 +189,9 @@ fn launch(cuda: &Cuda, mut jobs: Vec<Job>, sequences: Offsets<'_>) {
         U64(sequences.len().saturating_sub(1) as u64),
     ];
     let count = blocks(usize::try_from(first_block).unwrap_or(usize::MAX));
-    let (kernel, shared) = kernel(cuda.info().properties.capability);
-    let launch = Launch { shared_bytes: blocks(shared), ..Launch::new(count, THREADS) };
-    cuda.launch(kernel, launch, &arguments);
+    let Kernel { name, threads, shared_bytes, .. } = kernel;
+    let launch = Launch { shared_bytes: blocks(shared_bytes), ..Launch::new(count, threads) };
+    cuda.launch(name, launch, &arguments);
 }
 
 pub(super) fn upload(cuda: &Cuda, words: &[u64]) -> Buffer<u32> {
@@ -198,21 +216,23 @@ mod tests {
         let view = Buffer::<f32>::on_cuda(crate::cuda::Block::default(), 0);
         let to = view.view().cuda();
         let tall = job(to, 64, [side(2048), side(64)], 2.0);
-        assert_eq!((tall.p_columns, tall.i_stride, tall.j_stride, tall.tiles()), (2048, 64, 1, 16));
+        assert_eq!((tall.p_columns, tall.i_stride, tall.j_stride), (2048, 64, 1));
         let wide = job(to, 6144, [side(64), side(6144)], 1.0);
-        assert_eq!(
-            (wide.p_columns, wide.i_stride, wide.j_stride, wide.tiles()),
-            (6144, 1, 6144, 48)
-        );
-        assert_eq!(job(to, 72, [side(136), side(72)], 1.0).tiles(), 4);
+        assert_eq!((wide.p_columns, wide.i_stride, wide.j_stride), (6144, 1, 6144));
         assert_eq!(tall.words()[9], u64::from(2f32.to_bits()));
+        let tiles = |kernel: Kernel| [tall, wide].map(|job| kernel.tiles(&job));
+        assert_eq!((tiles(Kernel::PLAIN), tiles(Kernel::HOPPER)), ([16, 48], [7, 20]));
+        let both_narrow = job(to, 72, [side(136), side(72)], 1.0);
+        assert_eq!(Kernel::PLAIN.tiles(&both_narrow), 4);
+        assert_eq!(Kernel::HOPPER.tiles(&both_narrow), 2);
     }
 
     #[test]
     fn products_of_warpgroups_are_hoppers_alone() {
-        assert_eq!(kernel(ComputeCapability::HOPPER).0, "weight_gradients_wgmma");
-        assert_eq!(kernel(ComputeCapability::AMPERE).0, "weight_gradients");
-        assert_eq!(kernel(ComputeCapability { major: 10, minor: 0 }).0, "weight_gradients");
+        assert_eq!(Kernel::of(ComputeCapability::HOPPER), Kernel::HOPPER);
+        for other in [ComputeCapability::AMPERE, ComputeCapability { major: 10, minor: 0 }] {
+            assert_eq!(Kernel::of(other), Kernel::PLAIN);
+        }
     }
 
     #[test]

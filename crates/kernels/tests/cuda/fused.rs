@@ -13,6 +13,7 @@ use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, nearest_bf16, swiglu};
 
 use crate::oracle;
+use crate::shared::heads::{Case, both_ways};
 use crate::support::{
     POISON, ROUNDED, close, device, f64s, inner, numbers, same_bits, slopes, twice,
 };
@@ -90,6 +91,28 @@ fn adapters_with_outputs_of_their_own_have_the_bits_of_one_for_all() {
         });
         for (whole, apart) in ours[..3].iter().zip(&ours[3..]) {
             same_bits(apart, whole);
+        }
+    }
+}
+
+/// Norms, turns and pages in the pass that ends a product have the bits of a pass of their own.
+#[test]
+fn heads_in_the_same_pass_have_the_bits_of_those_placed_behind_it() {
+    let Some(device) = device() else { return };
+    let shape = |heads, kv_heads, size| Shape { heads, kv_heads, size, scale: 0.1 };
+    let shapes = [shape(4, 2, 128), shape(2, 1, 64), shape(3, 1, 128), shape(3, 1, 64)];
+    // One adapter for each, one of two steps and one of none, and narrow columns that share a step.
+    let ranks = [[64, 64, 64], [80, 0, 16], [8, 16, 8]];
+    for (shape, ranks) in shapes.into_iter().flat_map(|one| ranks.map(|ranks| (one, ranks))) {
+        for rows in [1, 16, 67, 300, 600] {
+            let case = Case { shape, ranks, inputs: 128, rows };
+            for with in [Narrow::With, Narrow::Without] {
+                let ours = twice(device, || both_ways(device, &case, with, numbers));
+                same_bits(&ours[0], &ours[2]);
+                same_bits(&ours[1], &ours[3]);
+                // One row alone has no slot.
+                assert!(rows == 1 || ours[1].iter().any(|x| *x != 0.0), "{case:?}");
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Device, Matrix, MatrixMut, swiglu};
 
 use crate::oracle;
+use crate::shared::heads::{Case, both_ways};
 use crate::support::{close, f64s, inner, numbers, same_bits, slopes};
 
 const ROWS: usize = 21;
@@ -276,4 +277,15 @@ fn what_comes_back_through_norms_and_turns_is_the_slope() {
     let width = SHAPE.packed_width();
     let (qkv, dy) = (numbers(7, ROWS * width), f64s(&numbers(8, ROWS * width)));
     close(&ours, &slopes(|qkv| inner(&placed(qkv), &dy), &f64s(&qkv)), 4e-6);
+}
+
+#[test]
+fn heads_of_a_projection_are_placed_as_those_behind_it() {
+    let shape = Shape { heads: 4, ..SHAPE };
+    let case = Case { shape, ranks: [8, 0, 8], inputs: 10, rows: ROWS };
+    for with in [Narrow::With, Narrow::Without] {
+        let ours = same_bits(|device| both_ways(device, &case, with, numbers));
+        assert_eq!(ours[..2], ours[2..]);
+        assert!(ours[1].iter().any(|x| *x != 0.0));
+    }
 }

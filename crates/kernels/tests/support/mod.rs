@@ -1,5 +1,7 @@
 //! Numbers to compute with and comparisons, for the tests of all devices.
 
+pub(crate) mod heads;
+
 /// So many numbers between -1 and 1, the same for the same seed.
 pub(crate) fn numbers(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;

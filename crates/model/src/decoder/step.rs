@@ -222,10 +222,9 @@ impl Decoder {
         let table = self.parameters.activations(self.embedding);
         embedding::gather(&self.device, &mut x.view_mut(), table, input.ids);
         for (index, layer) in self.layers.iter().enumerate() {
-            let qkv = layer.project(&pass, x.view());
             let rope = RopeInput { positions: input.positions, table: &self.turns };
             let to = CachePositions { rope, cache: &mut *cache, layer: index, slots: input.slots };
-            let qkv = layer.place_and_store(&pass, qkv, to);
+            let qkv = layer.project_and_store(&pass, x.view(), to);
             let rows = layer.packed_rows(sizes, &qkv);
             let stride = layer.attended_stride(sizes);
             let mut attended = self.device.take(count * stride);

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 #![expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 
+mod adapters;
 mod bits;
 mod goldens;
 mod memory;

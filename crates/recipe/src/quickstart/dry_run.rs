@@ -72,6 +72,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     whole.writes(format!("{}: everything", dir.display()));
     let tasks = with_traces(few, &taught_rows.rows);
     let training = Training {
+        reward_model: None,
         config: &config,
         source: Source::Tasks(&tasks),
         shown: grpo::SHOWN,

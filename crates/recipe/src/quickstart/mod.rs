@@ -260,6 +260,7 @@ impl Quickstart<'_> {
             announce(student, self.config, &taught, self.observer)?;
             let with_traces = with_traces(&tasks.train, &taught);
             let training = Training {
+                reward_model: None,
                 config: self.config,
                 source: Source::Tasks(&with_traces),
                 shown: grpo::SHOWN,

@@ -53,7 +53,7 @@ pub fn run(
     let loaded = begin::settings(request, &[])?;
     let config = &loaded.config;
     let known = inputs::known(request, config)?;
-    let files = inputs::files(given, config.dual_source, known.as_ref())?;
+    let files = inputs::files(given, config, known.as_ref())?;
     if files.rollouts.is_some() && request.from.is_some() {
         return Err(Failure::Usage {
             problem: "`--rollouts` starts from the student, and `--from` from a checkpoint",
@@ -85,6 +85,7 @@ pub fn run(
         shown,
         held_out,
         environment: &environment,
+        reward_model: files.reward_model.as_deref().and_then(Path::parent),
         checkpoint: checkpoint.as_deref(),
         stop,
     };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use whetstone_core::Task;
-use whetstone_core::config::{Config, DualSourceConfig};
+use whetstone_core::config::Config;
 use whetstone_core::jsonl::{Records, read_tasks};
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::Trace;
@@ -12,7 +12,7 @@ use whetstone_record::run_dir::RunDir;
 use whetstone_train::TrainError;
 use whetstone_train::inputs::{self, Files, Known};
 
-use super::RunRequest;
+use super::{RunRequest, reward_model};
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::untested;
@@ -57,20 +57,22 @@ pub(super) fn keep_and_say(
 /// The input files: those of the run if it is resumed, and else the given ones.
 pub(super) fn files(
     given: Files,
-    weights: DualSourceConfig,
+    config: &Config,
     known: Option<&Known>,
 ) -> Result<Files, Failure> {
     if let Some(known) = known {
         return Ok(known.files(&given)?);
     }
     let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
-    let traces = Some(or(given.traces, TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);
+    let traces =
+        Some(or(given.traces, TRACES)).filter(|_| config.dual_source.teacher_sft_weight > 0.0);
     // Rollouts of a file name their tasks, which are read only if prompts must be made again.
     let tasks = match given.rollouts {
         Some(_) => given.tasks,
         None => Some(or(given.tasks, TASKS)),
     };
-    Ok(Files { tasks, traces, ..given })
+    let reward_model = reward_model::weights(config)?.filter(|_| given.rollouts.is_none());
+    Ok(Files { tasks, traces, reward_model, ..given })
 }
 
 /// What the files of a training hold.

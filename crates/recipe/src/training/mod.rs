@@ -14,6 +14,7 @@ pub mod pairs;
 pub(crate) mod planned;
 pub mod ppo;
 mod recorded;
+mod reward_model;
 pub mod rm;
 pub(crate) mod said;
 pub mod sft;

@@ -8,19 +8,19 @@ use whetstone_core::config::Config;
 use whetstone_core::metric;
 use whetstone_infer::Limits;
 use whetstone_model::adapter::WEIGHTS_FILE;
+use whetstone_train::Student;
 use whetstone_train::inputs::{Files, Known};
 use whetstone_train::plan::Plan;
 use whetstone_train::ppo::{Ppo, STAGE, ppo, probe};
 use whetstone_train::watch::Watch;
 use whetstone_train::watchdog::Watchdog;
-use whetstone_train::{Student, TrainError};
 
 use super::begin::{self, Start};
 use super::grpo::PromptRoom;
 use super::inputs::{self, Inputs};
 use super::planned::{self, Planned};
 use super::said::say_parameters;
-use super::{End, RunRequest};
+use super::{End, RunRequest, reward_model};
 use crate::dry_run::Outcome;
 use crate::environment;
 use crate::failure::Failure;
@@ -55,7 +55,9 @@ pub fn run(
     let files = files(given, config, adapter.as_deref(), known.as_ref())?;
     let Inputs { tasks, held_out, .. } = Inputs::read(&files, config, observer)?;
     Plan::ppo(config, tasks.len())?;
-    check_reward(config, observer)?;
+    if config.reward.model.is_empty() {
+        observer.note(&"rewards are the judge's; `--reward-model DIR` pays by a reward model too");
+    }
     // Before anything large is loaded: the judge's processes are children of this one.
     let environment = environment::for_tasks(config, tasks.iter().chain(&held_out))?;
     let begun = begin::look(request, config, STAGE)?;
@@ -124,39 +126,10 @@ fn files(
     if let Some(known) = known {
         return Ok(known.files(&given)?);
     }
-    let reward_model = (!config.reward.model.is_empty())
-        .then(|| weights_of(Path::new(&config.reward.model)))
-        .transpose()?;
+    let reward_model = reward_model::weights(config)?;
     let tasks = Some(given.tasks.unwrap_or_else(|| inputs::TASKS.into()));
     let adapter = adapter.map(|dir| dir.join(WEIGHTS_FILE));
     Ok(Files { tasks, adapter, reward_model, ..given })
-}
-
-/// The weights of a reward model: of a directory, or of the run that trained it.
-fn weights_of(given: &Path) -> Result<PathBuf, Failure> {
-    let places = [given.join("outputs/final_model"), given.to_owned()];
-    let found = places.into_iter().map(|dir| dir.join(WEIGHTS_FILE)).find(|file| file.is_file());
-    found.ok_or_else(|| {
-        let problem = format!(
-            "`reward.model` is `{}`, where there is no `{WEIGHTS_FILE}`: name the directory of a reward \
-             model, or the run of `whet train rm` that made it",
-            given.display()
-        );
-        TrainError::Settings(problem).into()
-    })
-}
-
-/// Refuses rewards that nothing pays.
-fn check_reward(config: &Config, observer: &dyn Observer) -> Result<(), Failure> {
-    let reward = &config.reward;
-    if reward.model.is_empty() {
-        observer.note(&"rewards are the judge's; `--reward-model DIR` pays by a reward model too");
-    } else if reward.model_weight + reward.composite_weight <= 0.0 {
-        let problem = "`reward.model_weight` and `reward.composite_weight` are both 0: every reward would \
-                       be 0, and nothing could be learnt. Raise one of them";
-        return Err(TrainError::Settings(problem.to_owned()).into());
-    }
-    Ok(())
 }
 
 /// Says how many steps there will be, which models there are, and what memory they take.

@@ -26,6 +26,8 @@ pub(crate) struct Training<'a> {
     /// Tasks to measure by; there may be none.
     pub(crate) held_out: &'a [Task],
     pub(crate) environment: &'a dyn Environment,
+    /// The directory of a reward model that pays beside the judge.
+    pub(crate) reward_model: Option<&'a Path>,
     pub(crate) checkpoint: Option<&'a Path>,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -59,6 +61,7 @@ fn watched<T>(
     let view = observer.training(steps, training.shown);
     let on_silence = |sentence: &str| view.warning(sentence);
     let grpo = Grpo {
+        reward_model: training.reward_model,
         config: training.config,
         source: training.source,
         held_out: training.held_out,

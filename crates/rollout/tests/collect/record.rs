@@ -30,6 +30,7 @@ fn recording(advantages: &[f64]) -> Recording<'_> {
         model: Some("m/x"),
         tokenizer: Some("0af1"),
         advantages,
+        estimates: &[],
         thinking_opened: false,
     }
 }

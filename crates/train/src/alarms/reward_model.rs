@@ -1,5 +1,7 @@
 //! When the alarms of a reward model are due: its scores follow length, or nothing.
 
+use whetstone_core::reward::MODEL;
+
 use super::history::{
     History, Level, PAID_LENGTH, RM_ACCURACY, RM_ACCURACY_LOW, RM_LABEL_LENGTH, RM_LENGTH,
     RM_PAIRS, RM_SHORTER, RM_SHORTER_PAIRS,
@@ -31,7 +33,7 @@ fn pays_for_length(history: &History) -> Option<DueAlarm> {
          last steps' completions is {mean:.2}. Read completions with a high reward, look at the length bias \
          that `whet train rm` printed, and lower `reward.model_weight` or train another reward model"
     );
-    Some(DueAlarm { term: Some("model".to_owned()), ..due("reward_model_follows_length", message) })
+    Some(DueAlarm { term: Some(MODEL.to_owned()), ..due("reward_model_follows_length", message) })
 }
 
 /// The scores of held-out pairs follow length, or are wrong where the better reply is the shorter one.
@@ -119,6 +121,17 @@ mod tests {
 
     fn codes(measurements: &[BTreeMap<String, f64>]) -> Vec<&'static str> {
         due_after(measurements).into_iter().map(|due| due.code).collect()
+    }
+
+    #[test]
+    fn a_reward_model_that_pays_for_length_rings_after_ten_steps() {
+        let paid = |correlation: f64| BTreeMap::from([(PAID_LENGTH.to_owned(), correlation)]);
+        let steps = |count, correlation| vec![paid(correlation); count];
+        assert!(codes(&steps(9, 0.95)).is_empty(), "too few steps");
+        assert_eq!(codes(&steps(10, 0.95)), ["reward_model_follows_length"]);
+        let found = due_after(&steps(12, -0.95));
+        assert!(found[0].message.contains("pays for short completions"), "{found:?}");
+        assert!(codes(&steps(30, 0.6)).is_empty());
     }
 
     #[test]

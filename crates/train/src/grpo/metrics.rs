@@ -8,6 +8,7 @@ use whetstone_core::metric;
 use super::batch::Batch;
 use super::learn_metrics::LearnMeasured;
 use crate::rollouts::metrics::{Collected, RewardMetrics, of_rollouts};
+use crate::rollouts::paid::Paid;
 use crate::rollouts::tasks::StepRollouts;
 use crate::rollouts::values::{Values, number};
 
@@ -17,6 +18,8 @@ pub(super) struct Measured {
     pub(super) collected: Collected,
     pub(super) reference: Duration,
     pub(super) learnt: LearnMeasured,
+    /// What the reward model said, if there is one.
+    pub(super) paid: Option<Paid>,
 }
 
 const REWARDS: RewardMetrics = RewardMetrics {
@@ -36,6 +39,9 @@ impl Measured {
         let mut values = Values::default();
         self.learnt.put(step_rollouts.is_recorded, &mut values);
         of_rollouts(step_rollouts, REWARDS, &mut values);
+        if let Some(paid) = self.paid {
+            paid.put(&mut values);
+        }
         values.put(metric::GRPO_DEAD_GROUPS, number(batch.dead_groups));
         values.put(metric::GRPO_SOLVED_GROUPS, number(batch.solved_groups));
         values.put(metric::GRPO_UNSOLVED_GROUPS, number(batch.unsolved_groups));

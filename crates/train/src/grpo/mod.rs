@@ -40,6 +40,7 @@ use self::metrics::Measured;
 use self::source::RolloutStream;
 use crate::error::TrainError;
 use crate::example::Example;
+use crate::rollouts::paid::RewardAdapter;
 use crate::rollouts::record::{Estimates, Rollouts};
 use crate::rollouts::suspects::suspects;
 use crate::rollouts::tasks::{NextStep, StepRollouts};
@@ -68,6 +69,8 @@ pub struct Grpo<'a> {
     pub judges: usize,
     /// Limits of sampling.
     pub limits: Limits,
+    /// The directory of a reward model that pays beside the judge.
+    pub reward_model: Option<&'a Path>,
     /// The checkpoint to resume from.
     pub checkpoint: Option<&'a Path>,
     /// Receives progress, and tells when to stop.
@@ -116,6 +119,8 @@ fn steps(
     let plan = grpo.source.plan(grpo.config)?;
     student.check_grpo_room(grpo.config, grpo.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, grpo.checkpoint)?;
+    let reward_model =
+        RewardAdapter::open(student, grpo.config, grpo.reward_model, grpo.checkpoint)?;
     let mut stream = RolloutStream::new(grpo.config, grpo.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
@@ -128,10 +133,13 @@ fn steps(
         measured.collected.held_out = held_out::measure(student, grpo.collection(), step)?;
         let next =
             NextStep { student, collection: grpo.collection(), plan: &plan, progress: &progress };
-        let Some(step_rollouts) = stream.next(next, &learner, &mut measured)? else {
+        let Some(mut step_rollouts) = stream.next(next, &learner, &mut measured)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
+        if let Some(model) = &reward_model {
+            measured.paid = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
+        }
         let mut batch = batch_of(student, grpo.config, &step_rollouts)?;
         let reference = learner.reference(student, step, &batch, &mut measured)?;
         if let (KlIn::Reward, Some(reference)) = (grpo.config.grpo.kl_in, &reference) {

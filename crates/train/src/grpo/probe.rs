@@ -12,6 +12,7 @@ use super::{Grpo, STAGE, batch_of, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
 use crate::rollouts::held_out;
+use crate::rollouts::paid::RewardAdapter;
 use crate::rollouts::tasks::NextStep;
 use crate::session::restore;
 use crate::student::Student;
@@ -30,6 +31,8 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let plan = training.source.plan(training.config)?;
     student.check_grpo_room(training.config, training.limits)?;
     let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
+    let reward_model =
+        RewardAdapter::open(student, training.config, training.reward_model, training.checkpoint)?;
     let mut stream = RolloutStream::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
@@ -38,9 +41,12 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     measured.collected.held_out = held_out::measure(student, collection, 1)?;
     let (began, step) = (Instant::now(), progress.step + 1);
     let next = NextStep { student, collection, plan: &plan, progress: &progress };
-    let Some(step_rollouts) = stream.next(next, &learner, &mut measured)? else {
+    let Some(mut step_rollouts) = stream.next(next, &learner, &mut measured)? else {
         return Ok(None);
     };
+    if let Some(model) = &reward_model {
+        model.pay(student, training.config, &mut step_rollouts)?;
+    }
     let mut batch = batch_of(student, training.config, &step_rollouts)?;
     let reference = learner.reference(student, step, &batch, &mut measured)?;
     if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {

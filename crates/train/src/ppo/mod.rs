@@ -244,7 +244,9 @@ impl<'a, 't> Training<'a, 't> {
             return Ok(None);
         };
         let began = Instant::now();
-        measured.paid = self.models.pay(student, config, &mut step_rollouts)?;
+        if let Some(model) = &self.models.reward_model {
+            measured.paid = Some(model.pay(student, config, &mut step_rollouts)?);
+        }
         let mut experiences = Experiences::new(&config.ppo, &step_rollouts);
         let work = Work { step: progress.step + 1, experiences: &experiences };
         let values = self.learner.values(student, &self.models, work)?;

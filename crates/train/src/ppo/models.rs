@@ -11,26 +11,19 @@
 
 use std::path::{Path, PathBuf};
 
-use whetstone_core::config::{Config, Critic, Trained};
+use whetstone_core::config::{Critic, Trained};
 use whetstone_core::seed::Seed;
 use whetstone_model::adapter::AdapterSettings;
 use whetstone_model::decoder::AdapterId;
-use whetstone_record::plain_file::read_plain;
 
 use super::Ppo;
 use crate::error::{CheckpointError, TrainError};
-use crate::reward_model::RewardModel;
-use crate::rollouts::paid::{Paid, Scorer, pay};
-use crate::rollouts::tasks::StepRollouts;
-use crate::student::{Companion, REWARD_MODEL_FILE, Student};
-
-/// Bytes of `reward_model.json`, at most.
-const FACTS_LIMIT_BYTES: u64 = 1 << 20;
+use crate::rollouts::paid::RewardAdapter;
+use crate::student::{Companion, Student};
 
 /// Folders of a checkpoint.
 const CRITIC: &str = "critic";
 const REFERENCE: &str = "reference";
-const REWARD_MODEL: &str = "reward_model";
 
 /// The models of a training, as adapters of the student's decoder.
 #[derive(Debug)]
@@ -40,7 +33,7 @@ pub(super) struct Models {
     pub(super) critic: Option<AdapterId>,
     /// None if it is the base itself.
     pub(super) reference: Option<AdapterId>,
-    pub(super) reward_model: Option<(AdapterId, RewardModel)>,
+    pub(super) reward_model: Option<RewardAdapter>,
 }
 
 impl Models {
@@ -80,12 +73,8 @@ impl Models {
                 Some(id)
             }
         };
-        let saved = folder(REWARD_MODEL).filter(|dir| dir.is_dir());
-        let reward_model = match saved.as_deref().or(ppo.reward_model) {
-            None => None,
-            Some(dir) => Some(add_reward_model(student, config.student.model_name.as_str(), dir)?),
-        };
         student.decoder.activate(policy);
+        let reward_model = RewardAdapter::open(student, config, ppo.reward_model, ppo.checkpoint)?;
         Ok(Self { policy, critic, reference, reward_model })
     }
 }
@@ -102,25 +91,6 @@ impl Models {
         let done = work(student);
         student.decoder.activate(self.policy);
         done
-    }
-
-    /// Adds what the reward model pays to the rewards of a step.
-    pub(super) fn pay(
-        &self,
-        student: &mut Student,
-        config: &Config,
-        step_rollouts: &mut StepRollouts,
-    ) -> Result<Option<Paid>, TrainError> {
-        let Some((adapter, model)) = &self.reward_model else { return Ok(None) };
-        let micro_batch = config.training.per_device_train_batch_size as usize;
-        self.with(student, Some(*adapter), |student| {
-            pay(
-                Scorer { model, decoder: &student.decoder, micro_batch },
-                &config.reward,
-                step_rollouts,
-            )
-            .map(Some)
-        })
     }
 }
 
@@ -159,24 +129,4 @@ fn add_value_head(student: &mut Student, saved: Option<&Path>) -> Result<(), Tra
         }
     }
     Ok(())
-}
-
-fn add_reward_model(
-    student: &mut Student,
-    base: &str,
-    dir: &Path,
-) -> Result<(AdapterId, RewardModel), TrainError> {
-    let model = RewardModel::open(dir, &student.model, base)?;
-    let id = student.decoder.new_adapter(REWARD_MODEL);
-    model.load(&mut student.decoder)?;
-    student.decoder.train_adapter(id, false);
-    let settings = AdapterSettings::of_dir(dir)
-        .map_err(|err| TrainError::damaged(dir, CheckpointError::Adapter(err)))?;
-    // As it stands there: a number that is read and written again may differ in its last bit.
-    let path = dir.join(REWARD_MODEL_FILE);
-    let facts = read_plain(&path, FACTS_LIMIT_BYTES)
-        .map_err(|err| TrainError::damaged(dir, CheckpointError::Read(err)))?;
-    let companion = Companion { folder: REWARD_MODEL, adapter: id, settings, facts: Some(facts) };
-    student.companions.push(companion);
-    Ok((id, model))
 }

@@ -47,7 +47,7 @@ pub enum RewardModelError {
         dir: PathBuf,
         /// The cause.
         #[source]
-        source: AdapterError,
+        source: Box<AdapterError>,
     },
     /// Its weights, or those of the base, cannot be read; a weight that is not finite is one cause.
     #[error("cannot use the weights of the reward model `{}`", dir.display())]
@@ -56,7 +56,7 @@ pub enum RewardModelError {
         dir: PathBuf,
         /// The cause.
         #[source]
-        source: WeightsError,
+        source: Box<WeightsError>,
     },
     /// Replies cannot be scored.
     #[error("cannot score with the reward model `{}`", dir.display())]

@@ -168,13 +168,11 @@ fn numbers(preferences: &[Preference]) -> Vec<usize> {
 
 /// The task of a pair, or its prompt.
 fn key(preference: &Preference) -> String {
-    match &preference.task_id {
-        Some(task) => format!("task {task}"),
-        None => {
-            let text = serde_json::to_string(&preference.prompt).unwrap_or_default();
-            format!("prompt {}", blake3::hash(text.as_bytes()).to_hex())
-        }
+    if let Some(task) = &preference.task_id {
+        return format!("task {task}");
     }
+    let text = serde_json::to_string(&preference.prompt).unwrap_or_default();
+    format!("prompt {}", blake3::hash(text.as_bytes()).to_hex())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use whetstone_model::Pretrained;
 use whetstone_model::adapter::{SETTINGS_FILE, WEIGHTS_FILE};
 use whetstone_model::decoder::Decoder;
 use whetstone_model::safetensors::Safetensors;
-use whetstone_model::weights::Weights;
+use whetstone_model::weights::{Weights, WeightsError};
 
 use super::error::{RewardModelError, ScoreError};
 use super::facts::{Base, Facts};
@@ -43,8 +43,7 @@ impl RewardModel {
     /// If it is not a reward model, not one of this base and tokenizer, or its weights are not finite.
     pub fn open(dir: &Path, base: &Pretrained, name: &str) -> Result<Self, RewardModelError> {
         let facts = Facts::read(dir)?;
-        let weights = |source| RewardModelError::Weights { dir: dir.to_owned(), source };
-        let found = Base::of(base, name).map_err(weights)?;
+        let found = Base::of(base, name).map_err(|err| unread(dir, err))?;
         if let Some(problem) = difference(&facts.base, &found) {
             return Err(RewardModelError::OtherBase {
                 dir: dir.to_owned(),
@@ -64,7 +63,10 @@ impl RewardModel {
     /// If they cannot be read.
     pub fn load(&self, decoder: &mut Decoder) -> Result<(), RewardModelError> {
         let loaded = decoder.load_adapter(&self.dir);
-        loaded.map_err(|source| RewardModelError::Adapter { dir: self.dir.clone(), source })?;
+        loaded.map_err(|source| RewardModelError::Adapter {
+            dir: self.dir.clone(),
+            source: Box::new(source),
+        })?;
         if decoder.has_score_head() {
             return Ok(());
         }
@@ -133,9 +135,13 @@ fn difference(expected: &Base, found: &Base) -> Option<String> {
         .then(|| "the two have the same shapes, but different weights".to_owned())
 }
 
+fn unread(dir: &Path, source: WeightsError) -> RewardModelError {
+    RewardModelError::Weights { dir: dir.to_owned(), source: Box::new(source) }
+}
+
 /// Reads all weights, which refuses those that are not finite, and looks for the score head.
 fn check_weights(dir: &Path) -> Result<(), RewardModelError> {
-    let unread = |source| RewardModelError::Weights { dir: dir.to_owned(), source };
+    let unread = |source| unread(dir, source);
     let file = Safetensors::open_file(&dir.join(WEIGHTS_FILE)).map_err(unread)?;
     for name in file.names() {
         let mut values = vec![0.0_f32; file.expect(name).map_err(unread)?.numbers()];

@@ -8,27 +8,89 @@
 //! term is, and a failed gate caps it too.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use whetstone_core::config::RewardConfig;
+use whetstone_core::config::{Config, RewardConfig, Trained};
 use whetstone_core::metric;
-use whetstone_core::reward::{Reward, Term};
-use whetstone_model::decoder::Decoder;
+use whetstone_core::reward::{MODEL, Reward, Term};
+use whetstone_model::adapter::AdapterSettings;
+use whetstone_model::decoder::{AdapterId, Decoder};
+use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::collect::Rollout;
 
 use super::tasks::StepRollouts;
 use super::values::{Values, number};
-use crate::error::TrainError;
+use crate::error::{CheckpointError, TrainError};
 use crate::reward_model::{RewardModel, TokenReply};
+use crate::student::{Companion, REWARD_MODEL_FILE, Student};
 
-/// The name of the reward model's term.
-pub(crate) const MODEL: &str = "model";
+/// The folder of a reward model in a checkpoint, and the name of its adapter.
+const FOLDER: &str = "reward_model";
+/// Bytes of `reward_model.json`, at most.
+const FACTS_LIMIT_BYTES: u64 = 1 << 20;
+
+/// A reward model as one more adapter on the student's base.
+#[derive(Debug)]
+pub(crate) struct RewardAdapter {
+    policy: AdapterId,
+    adapter: AdapterId,
+    model: RewardModel,
+}
+
+impl RewardAdapter {
+    /// Puts a reward model on the student's base: that of a checkpoint, or the given one. What was active
+    /// is active afterwards.
+    pub(crate) fn open(
+        student: &mut Student,
+        config: &Config,
+        given: Option<&Path>,
+        checkpoint: Option<&Path>,
+    ) -> Result<Option<Self>, TrainError> {
+        let saved = checkpoint.map(|dir| dir.join(FOLDER)).filter(|dir| dir.is_dir());
+        let Some(dir) = saved.as_deref().or(given) else { return Ok(None) };
+        if config.training.train == Trained::Full {
+            let problem = "a reward model is an adapter on the student's base, which `training.train=full` \
+                           changes: set `training.train=lora`, or `reward.model=`";
+            return Err(TrainError::Settings(problem.to_owned()));
+        }
+        let model = RewardModel::open(dir, &student.model, &config.student.model_name)?;
+        let policy = student.decoder.active_adapter();
+        let adapter = student.decoder.new_adapter(FOLDER);
+        model.load(&mut student.decoder)?;
+        student.decoder.train_adapter(adapter, false);
+        let settings = AdapterSettings::of_dir(dir)
+            .map_err(|err| TrainError::damaged(dir, CheckpointError::Adapter(err)))?;
+        // As it stands there: a number that is read and written again may differ in its last bit.
+        let facts = read_plain(&dir.join(REWARD_MODEL_FILE), FACTS_LIMIT_BYTES)
+            .map_err(|err| TrainError::damaged(dir, CheckpointError::Read(err)))?;
+        let facts = Some(facts);
+        student.companions.push(Companion { folder: FOLDER, adapter, settings, facts });
+        student.decoder.activate(policy);
+        Ok(Some(Self { policy, adapter, model }))
+    }
+
+    /// Adds what it pays to the rewards of a step.
+    pub(crate) fn pay(
+        &self,
+        student: &mut Student,
+        config: &Config,
+        step_rollouts: &mut StepRollouts,
+    ) -> Result<Paid, TrainError> {
+        student.decoder.activate(self.adapter);
+        let micro_batch = config.training.per_device_train_batch_size as usize;
+        let scorer = Scorer { model: &self.model, decoder: &student.decoder, micro_batch };
+        let paid = pay(scorer, &config.reward, step_rollouts);
+        student.decoder.activate(self.policy);
+        paid
+    }
+}
 
 /// A reward model that is the active adapter of a decoder.
 #[derive(Clone, Copy)]
-pub(crate) struct Scorer<'a> {
-    pub(crate) model: &'a RewardModel,
-    pub(crate) decoder: &'a Decoder,
-    pub(crate) micro_batch: usize,
+struct Scorer<'a> {
+    model: &'a RewardModel,
+    decoder: &'a Decoder,
+    micro_batch: usize,
 }
 
 /// What a reward model said of a step.
@@ -48,7 +110,7 @@ impl Paid {
 }
 
 /// Pays every judged rollout of a step. One that said nothing is paid nothing by the model.
-pub(crate) fn pay(
+fn pay(
     scorer: Scorer<'_>,
     config: &RewardConfig,
     step_rollouts: &mut StepRollouts,

@@ -144,6 +144,7 @@ impl School {
             .collect();
         let pays = Pays { worth: Arc::clone(&self.worth), replied: Arc::clone(&self.replied) };
         let training = Grpo {
+            reward_model: None,
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
@@ -167,6 +168,7 @@ impl School {
         let mut student = self.student(checkpoint)?;
         let recorded = Recorded::read(file, &student, &self.config, &self.tasks)?;
         let training = Grpo {
+            reward_model: None,
             config: &self.config,
             source: grpo::Source::Recorded(&recorded),
             held_out: &[],

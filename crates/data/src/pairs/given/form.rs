@@ -270,6 +270,9 @@ fn take_margin(row: &mut Object) -> Result<f64, FormProblem> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn read(text: &str) -> Result<GivenPair, FormProblem> {
@@ -341,6 +344,53 @@ mod tests {
         .unwrap();
         assert_eq!(pair.task_id.unwrap().as_str(), "x/1");
         assert_eq!((pair.margin, pair.origin.as_deref()), (0.5, Some("rollouts:reward")));
+    }
+
+    /// Values that a column of some file may have.
+    fn column() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![
+            Just(""),
+            Just("a"),
+            Just("b"),
+            Just("q"),
+            Just("\n\nHuman: q\n\nAssistant: a"),
+            Just("\n\nHuman: q\n\nAssistant: b"),
+        ];
+        let role = prop_oneof![Just("user"), Just("assistant"), Just("gpt"), Just("judge\u{7}")];
+        let message = (role, text.clone()).prop_map(|(role, text)| {
+            json!({if role == "gpt" { "from" } else { "role" }: role, "content": text})
+        });
+        prop_oneof![
+            Just(Value::Null),
+            Just(json!(7)),
+            Just(json!({"x": []})),
+            text.prop_map(Value::from),
+            prop::collection::vec(message, 0..4).prop_map(Value::from),
+        ]
+    }
+
+    proptest! {
+        /// Whatever stands in the columns: a pair that can be learnt from, or a reason to print.
+        #[test]
+        fn a_row_is_a_pair_or_has_a_reason(
+            names in prop::collection::vec(0_usize..7, 0..6),
+            values in prop::collection::vec(column(), 6),
+        ) {
+            let columns = ["prompt", "question", "system", "chosen", "rejected", "margin", "task_id"];
+            let row: serde_json::Map<String, Value> =
+                names.iter().map(|at| columns[*at].to_owned()).zip(values).collect();
+            match read(&Value::from(row).to_string()) {
+                Ok(pair) => {
+                    prop_assert!(!pair.chosen.trim().is_empty() && !pair.rejected.trim().is_empty());
+                    prop_assert_ne!(pair.chosen.trim(), pair.rejected.trim());
+                    prop_assert!(pair.prompt.iter().any(|said| !said.content.trim().is_empty()));
+                }
+                Err(problem) => {
+                    let reason = problem.to_string();
+                    prop_assert!(!reason.is_empty() && !reason.chars().any(char::is_control));
+                }
+            }
+        }
     }
 
     #[test]

@@ -42,35 +42,35 @@ pub(in crate::cuda) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Optio
     timed.sort_by_key(|(time, _)| *time);
     let best = timed.first()?.0;
     timed.retain(|(time, _)| *time <= best + best / CLOSE);
+    timed.truncate(MOST_SUSTAINED);
     if best < LONG || timed.len() == 1 {
         return timed.first().map(|(_, candidate)| *candidate);
     }
-    let mut warming = WARMING;
-    let mut sustained = vec![Duration::ZERO; timed.len()];
-    for _ in 0..SUSTAINED_ROUNDS {
-        for (total, (one, candidate)) in sustained.iter_mut().zip(&timed) {
-            let counts = [warming, SUSTAINED].map(|time| repetitions(time, *one));
-            *total +=
-                cuda.attempt(|driver| trial.sustained_time(driver, &weights, candidate, counts))?;
-            warming = SETTLING;
-        }
-    }
-    let all = sustained.into_iter().zip(timed);
-    all.min_by_key(|(total, _)| *total).map(|(_, (_, candidate))| candidate)
+    let mut settling = WARMING;
+    let sustained = |(one, candidate): (Duration, Algorithm)| {
+        let counts = [settling, SUSTAINED].map(|time| repetitions(time, one));
+        settling = SETTLING;
+        let time =
+            cuda.attempt(|driver| trial.sustained_time(driver, &weights, &candidate, counts))?;
+        Some((time, candidate))
+    };
+    let all: Vec<(Duration, Algorithm)> = timed.into_iter().filter_map(sustained).collect();
+    all.into_iter().min_by_key(|(time, _)| *time).map(|(_, candidate)| candidate)
 }
 
-/// Products that take at least so long are timed at the power limit too, of these the ones that are within this
+/// Products that take at least so long are timed at the power limit too, of these so many that are within this
 /// part of the fastest after a pause. A chip that computes large products without a pause reaches its power limit
 /// and lowers its clock, and those that are fastest after a pause are not always those that are fastest then.
 const LONG: Duration = Duration::from_micros(40);
-const CLOSE: u32 = 6;
+const CLOSE: u32 = 8;
+const MOST_SUSTAINED: usize = 4;
 
-/// How long a candidate goes on before it is timed, the first of them before, and while it is timed. Those before
-/// it brought the chip to its limit; several short rounds in turn are less than two long ones, and as good.
-const SETTLING: Duration = Duration::from_millis(4);
-const WARMING: Duration = Duration::from_millis(80);
-const SUSTAINED: Duration = Duration::from_millis(8);
-const SUSTAINED_ROUNDS: usize = 3;
+/// How long a candidate goes on before it is timed, the first of them before, and while it is timed. The chip
+/// lowers its clock by the power of the last 50 ms and more: in shorter turns all candidates share one clock, and
+/// one that needs more power than others looks as good as these.
+const WARMING: Duration = Duration::from_millis(200);
+const SETTLING: Duration = Duration::from_millis(70);
+const SUSTAINED: Duration = Duration::from_millis(70);
 
 /// How many products of a length take some time.
 fn repetitions(time: Duration, one: Duration) -> usize {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::fused_linear::{self, Gated, Narrow};
+use whetstone_kernels::qk_norm_rope::PlacingInPages;
 use whetstone_kernels::rms_norm::{self, Heads};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut};
 
@@ -70,6 +71,23 @@ impl FusedLayer {
         let to = MatrixMut::strided(qkv.view_mut(), tokens, sizes.shape.packed_width(), stride);
         self.qkv.forward(pass, to, &mut h, None);
         (qkv, h)
+    }
+
+    /// Placed queries, keys and values, rows as [`Self::project`] has them; keys and values also in their pages.
+    pub(super) fn project_and_store(
+        &self,
+        pass: &Pass<'_>,
+        input: NormInput<'_>,
+        with: PlacingInPages<'_>,
+    ) -> Buffer {
+        let mut h = Self::normed(pass, input, &self.qkv);
+        let tokens = input.x.len() / pass.sizes.width;
+        let (width, stride) = (pass.sizes.shape.packed_width(), self.qkv.out_stride());
+        let mut placed = pass.device.take(tokens * stride);
+        let to = MatrixMut::strided(placed.view_mut(), tokens, width, stride);
+        let mut h = MatrixMut::new(h.view_mut(), tokens, self.qkv.in_stride());
+        fused_linear::forward_heads(pass.device, to, &mut h, self.qkv.fused_weight(pass), with);
+        placed
     }
 
     /// `x0 + O·attended`.

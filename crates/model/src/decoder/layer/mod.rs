@@ -315,13 +315,25 @@ impl Layer {
         beside.map_or(Placed::InPlace, Placed::Whole)
     }
 
-    /// Like [`Self::place`], and writes keys and values into slots of a layer's pages.
-    pub(crate) fn place_and_store(
+    /// Placed queries, keys and values; keys and values also into slots of a layer's pages.
+    pub(crate) fn project_and_store(
         &self,
         pass: &Pass<'_>,
-        mut qkv: Buffer,
+        x0: View<'_>,
         to: CachePositions<'_>,
     ) -> Buffer {
+        let fused = self.fused.as_ref().filter(|fused| !fused.qkv.has_bias());
+        if let (Some(fused), Some(placing)) = (fused, self.placing(pass, to.rope)) {
+            let CachePositions { cache, layer, slots, .. } = to;
+            let with = PlacingInPages { placing, cache, layer, slots };
+            let input = NormInput { x: x0, gain: self.before_attention };
+            return fused.project_and_store(pass, input, with);
+        }
+        self.place_and_store(pass, self.project(pass, x0), to)
+    }
+
+    /// Like [`Self::place`], and writes keys and values into slots of a layer's pages.
+    fn place_and_store(&self, pass: &Pass<'_>, mut qkv: Buffer, to: CachePositions<'_>) -> Buffer {
         let sizes = pass.sizes;
         let CachePositions { rope, cache, layer, slots } = to;
         let Some(placing) = self.placing(pass, rope) else {
