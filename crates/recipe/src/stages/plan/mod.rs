@@ -93,7 +93,7 @@ impl Plan {
             }
         });
         let stages = stages.collect();
-        Ok(Self { stages, loaded, file })
+        Ok(Self { file, loaded, stages })
     }
 
     /// The stage of this name, by its place in the order.
@@ -203,15 +203,12 @@ impl Draft<'_> {
                 parents.push(at.checked_sub(1));
                 continue;
             };
-            match self.at(after) {
-                Some(parent) => parents.push(Some(parent)),
-                None => {
-                    let message = format!(
-                        "it is after `{}`, which is not a stage",
-                        crate::text::plain(after, 60)
-                    );
-                    self.problem(at, message, format!("the stages are {}", names(self.file)));
-                }
+            if let Some(parent) = self.at(after) {
+                parents.push(Some(parent));
+            } else {
+                let after = crate::text::plain(after, 60);
+                let message = format!("it is after `{after}`, which is not a stage");
+                self.problem(at, message, format!("the stages are {}", names(self.file)));
             }
         }
         (parents.len() == self.file.stages.len()).then_some(parents)
@@ -239,7 +236,7 @@ impl Draft<'_> {
                 let takes = (kinds[at].takes)(&settings[at].0.config);
                 let mut links = self.named(at, kinds, &takes);
                 for take in &takes {
-                    self.unnamed(Link { at, take, kinds, parents }, &mut links);
+                    self.unnamed(&Link { at, take, kinds, parents }, &mut links);
                 }
                 links
             })
@@ -303,8 +300,8 @@ impl Draft<'_> {
     }
 
     /// Finds inputs that are not named in the stages before, the nearest first.
-    fn unnamed(&mut self, link: Link<'_>, links: &mut Vec<(What, Origin)>) {
-        let Link { at, take, kinds, parents } = link;
+    fn unnamed(&mut self, link: &Link<'_>, links: &mut Vec<(What, Origin)>) {
+        let &Link { at, take, kinds, parents } = link;
         for &what in take.whats() {
             if links.iter().any(|(named, _)| *named == what) {
                 continue;
