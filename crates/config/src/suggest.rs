@@ -16,9 +16,11 @@ pub(super) fn suggestion(key: &str, siblings: &[Field], schema: &Schema) -> Stri
         return format!("did you mean `{}`?", join(section, &field.name));
     }
     let leaves = schema.leaves();
+    // Keys of one name in several sections: those of `training` are the ones most often meant.
     let same = leaves
         .iter()
-        .find(|(_, field)| field.name == name || field.aliases.iter().any(|alias| alias == name));
+        .filter(|(_, field)| field.name == name || field.aliases.iter().any(|alias| alias == name))
+        .min_by_key(|(path, _)| !path.starts_with("training."));
     if let Some((path, _)) = same.or_else(|| leaves.iter().find(|(_, f)| is_near(name, &f.name))) {
         return format!("did you mean `{path}`?");
     }

@@ -48,8 +48,10 @@ pub struct StagesArgs {
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
-    /// Set one key for all stages; takes precedence over the file
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    /// Set one key for all stages, or for one; takes precedence over the file
+    ///
+    /// For example `--set seed=7`, or `--set grpo:training.learning_rate=1e-5` for the stage `grpo`.
+    #[arg(long = "set", value_name = "[STAGE:]KEY=VALUE")]
     pub set: Vec<String>,
 
     /// Print one JSON document at the end instead of the table
@@ -121,7 +123,7 @@ Examples:
   whet run rl.toml --dry-run                   print plan, files, memory and time of every stage
   whet run rl.toml                             run it; after a stop or a kill, the same command resumes
   whet run rl.toml --until sft                 stop after a stage
-  whet run rl.toml --from grpo --set training.learning_rate=1e-5
+  whet run rl.toml --from grpo --set grpo:training.learning_rate=1e-5
   whet report rl                               write the page again
 
 Exit codes: 0 done, or stopped by the user; 2 wrong usage, file or config; 3 something broke.";

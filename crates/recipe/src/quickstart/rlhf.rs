@@ -19,6 +19,7 @@ use whetstone_record::stages::{STAGES_DIR, StageRecord, stage_dir};
 use crate::failure::Failure;
 use crate::number;
 use crate::observer::Observer;
+use crate::stages::plan::scope;
 use crate::stages::{self, StagesOutcome, StagesPlan, StagesRequest, StopFlags};
 use crate::training::RunRequest;
 
@@ -140,7 +141,10 @@ pub fn run(
 
 /// The seed and the folder of runs that the settings name.
 fn base(sources: &Sources) -> Result<(u64, PathBuf), Failure> {
-    let config = sources.load(&[recipe()?.settings()]).map_err(Failure::Config)?.config;
+    let recipe = recipe()?;
+    let set = scope::of_all(&sources.set, &recipe);
+    let sources = Sources { layers: vec![recipe.settings()], set, ..Sources::default() };
+    let config = sources.load(&[]).map_err(Failure::Config)?.config;
     Ok((config.seed, config.run.dir.into()))
 }
 

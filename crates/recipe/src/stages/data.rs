@@ -78,8 +78,9 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let request = request(job, job.dir())?;
     if job.dry_run {
         let mut plan = DryRun::of(KIND.command);
-        let sources = preparing::sources(&request);
-        sources.into_iter().for_each(|source| plan.reads(source));
+        for source in preparing::sources(&request) {
+            plan.reads(source);
+        }
         if is_download(&request.named) {
             plan.note("a data set is downloaded, unless it is in the hub's cache");
         }

@@ -79,7 +79,8 @@ impl Rehearsal<'_> {
         until: usize,
     ) -> Result<StagesPlan, Failure> {
         let scratch = Scratch::new()?;
-        let mut props = Props { folder: scratch.path(), prepared: BTreeMap::new(), made: None };
+        let mut props =
+            Props { folder: scratch.path(), prepared: BTreeMap::new(), has_stand_ins: false };
         let mut planned = StagesPlan {
             v: 1,
             is_dry: true,
@@ -198,8 +199,8 @@ struct Props<'a> {
     folder: &'a Path,
     /// Prepared tasks, by their stage.
     prepared: BTreeMap<String, PathBuf>,
-    /// Generated tasks and their traces.
-    made: Option<PathBuf>,
+    /// Whether generated tasks and their traces are there.
+    has_stand_ins: bool,
 }
 
 impl Props<'_> {
@@ -233,14 +234,11 @@ impl Props<'_> {
                 return Ok(None);
             }
         };
-        let folder = match &self.made {
-            Some(folder) => folder.clone(),
-            None => {
-                let folder = self.folder.join("_stand-ins");
-                make(&folder, config, observer)?;
-                self.made.insert(folder).clone()
-            }
-        };
+        let folder = self.folder.join("_stand-ins");
+        if !self.has_stand_ins {
+            make(&folder, config, observer)?;
+            self.has_stand_ins = true;
+        }
         Ok(Some(folder.join(file)))
     }
 }

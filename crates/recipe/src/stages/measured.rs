@@ -10,6 +10,7 @@ use super::models::policy;
 use crate::dry_run::Outcome;
 use crate::evaluation::{self, EvalRequest};
 use crate::failure::Failure;
+use crate::text::many;
 
 /// How a model is sampled.
 pub(super) struct SampleOptions {
@@ -54,7 +55,14 @@ pub(super) fn measure(
     };
     Ok(match evaluation::run(&request, job.stop, job.observer)? {
         Outcome::Planned(plan) => Outcome::Planned(plan),
-        Outcome::Done(results) => Outcome::Done(results.as_ref().map(figures)),
+        Outcome::Done(results) => {
+            if let Some(errors) = results.as_ref().map(|found| found.errors).filter(|&all| all > 0)
+            {
+                let samples = many(errors, "sample");
+                job.observer.warning(&format_args!("{samples} could not be judged"));
+            }
+            Outcome::Done(results.as_ref().map(figures))
+        }
     })
 }
 

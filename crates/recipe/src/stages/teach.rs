@@ -7,6 +7,7 @@ use super::what::{Take, What};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::teaching::{self, TeachRequest, TeacherChoice};
+use crate::text::many;
 use crate::{TRACES, number};
 
 /// The kind.
@@ -63,6 +64,17 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     };
     Ok(match teaching::run(&request, job.config, job.observer)? {
         Outcome::Planned(plan) => Outcome::Planned(plan),
+        Outcome::Done(report) if report.is_incomplete() => {
+            return Err(Failure::Stages {
+                problem: format!(
+                    "{} without an answer and {} without a verdict",
+                    many(report.failed, "sample"),
+                    report.unjudged
+                ),
+                hint: "run the file again: what is there is kept, and the rest is asked for again"
+                    .to_owned(),
+            });
+        }
         Outcome::Done(report) => Outcome::Done(Some(vec![
             figure("traces", number(report.responses)),
             figure("passing traces", number(report.passing)),

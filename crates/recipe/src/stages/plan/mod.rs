@@ -5,6 +5,7 @@
 //! by itself is found here, before anything begins.
 
 mod order;
+pub mod scope;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ pub enum Origin {
 }
 
 impl Plan {
-    /// The stages of a file; `set` are keys over all of its settings.
+    /// The stages of a file; `set` are keys over its settings, of all stages or of one.
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl Plan {
         let (true, Some(order)) = (draft.problems.is_empty(), order) else {
             return Err(draft.refused());
         };
-        let base =
-            Sources { layers: vec![file.settings()], set: set.to_vec(), ..Sources::default() };
+        let set = scope::of_all(set, &file);
+        let base = Sources { layers: vec![file.settings()], set, ..Sources::default() };
         let loaded = base.load(&[]).map_err(Failure::Config)?;
         let stages = order.into_iter().map(|at| {
             let parent = parents[at].map(|parent| file.stages[parent].name.clone());
@@ -92,7 +93,7 @@ impl Plan {
             }
         });
         let stages = stages.collect();
-        Ok(Self { stages, loaded, file })
+        Ok(Self { file, loaded, stages })
     }
 
     /// The stage of this name, by its place in the order.
@@ -180,7 +181,8 @@ impl Draft<'_> {
         let mut loaded = Vec::new();
         for at in 0..self.file.stages.len() {
             let layers = self.file.layers(at);
-            let sources = Sources { layers, set: set.to_vec(), ..Sources::default() };
+            let set = scope::of_stage(set, self.file, at);
+            let sources = Sources { layers, set, ..Sources::default() };
             match sources.load(&[]) {
                 Ok(settings) => loaded.push((settings, sources)),
                 Err(problems) => {
@@ -201,15 +203,12 @@ impl Draft<'_> {
                 parents.push(at.checked_sub(1));
                 continue;
             };
-            match self.at(after) {
-                Some(parent) => parents.push(Some(parent)),
-                None => {
-                    let message = format!(
-                        "it is after `{}`, which is not a stage",
-                        crate::text::plain(after, 60)
-                    );
-                    self.problem(at, message, format!("the stages are {}", names(self.file)));
-                }
+            if let Some(parent) = self.at(after) {
+                parents.push(Some(parent));
+            } else {
+                let after = crate::text::plain(after, 60);
+                let message = format!("it is after `{after}`, which is not a stage");
+                self.problem(at, message, format!("the stages are {}", names(self.file)));
             }
         }
         (parents.len() == self.file.stages.len()).then_some(parents)
@@ -237,7 +236,7 @@ impl Draft<'_> {
                 let takes = (kinds[at].takes)(&settings[at].0.config);
                 let mut links = self.named(at, kinds, &takes);
                 for take in &takes {
-                    self.unnamed(Link { at, take, kinds, parents }, &mut links);
+                    self.unnamed(&Link { at, take, kinds, parents }, &mut links);
                 }
                 links
             })
@@ -301,8 +300,8 @@ impl Draft<'_> {
     }
 
     /// Finds inputs that are not named in the stages before, the nearest first.
-    fn unnamed(&mut self, link: Link<'_>, links: &mut Vec<(What, Origin)>) {
-        let Link { at, take, kinds, parents } = link;
+    fn unnamed(&mut self, link: &Link<'_>, links: &mut Vec<(What, Origin)>) {
+        let &Link { at, take, kinds, parents } = link;
         for &what in take.whats() {
             if links.iter().any(|(named, _)| *named == what) {
                 continue;
