@@ -1,5 +1,7 @@
 //! Queries, keys and values placed in one pass with their projection, and by themselves behind it.
 
+#![expect(clippy::cast_possible_truncation, reason = "a few rows and pages")]
+
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::fused_linear::{
     self, AdapterRange, AugmentedWeight, FusedWeight, Narrow, Sizes,

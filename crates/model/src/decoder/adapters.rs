@@ -104,8 +104,8 @@ impl Decoder {
     pub(crate) fn peft_name(&self, id: ParameterId) -> &str {
         let name = self.parameters.get(id).name.as_str();
         let prefixes = self.adapters.iter().map(|slot| slot.prefix.as_str());
-        let own = prefixes.filter(|prefix| !prefix.is_empty());
-        own.filter_map(|prefix| name.strip_prefix(prefix)).next().unwrap_or(name)
+        let mut own = prefixes.filter(|prefix| !prefix.is_empty());
+        own.find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
     }
 
     /// The name of a tensor of the active adapter.

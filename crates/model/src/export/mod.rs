@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::adapter::{AdapterSettings, SETTINGS_FILE, VALUE_HEAD_FILE, WEIGHTS_FILE};
-use crate::decoder::{AdapterId, Decoder, ParameterId};
+use crate::decoder::{AdapterId, Decoder, ParameterId, ValueHead};
 use crate::open::Pretrained;
 use crate::safetensors::WriteError;
 use crate::tokenizer::{Tokenizer, TokenizerError};
@@ -162,10 +162,10 @@ impl Decoder {
     ) -> Result<(), ExportError> {
         let folder = ExportFolder::begin(to)?;
         let head = self.head_of(adapter);
-        let score = head.is_some_and(|head| head.is_score());
+        let score = head.is_some_and(ValueHead::is_score);
         let settings = AdapterSettings { score, ..settings.clone() };
         folder.put(SETTINGS_FILE, settings.to_json().as_bytes())?;
-        let critic = head.and_then(|head| head.critic());
+        let critic = head.and_then(ValueHead::critic);
         let is_adapter = |id: &ParameterId| critic.is_none_or(|head| !head.contains(id));
         let ids: Vec<ParameterId> =
             self.tensors_of(adapter).iter().copied().filter(is_adapter).collect();

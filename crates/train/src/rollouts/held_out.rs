@@ -65,7 +65,7 @@ pub(crate) fn is_due(collection: Collection<'_>, step: u64) -> bool {
 }
 
 /// The tasks to measure by: all, or as many as the settings let, chosen by the seed.
-fn chosen<'a>(collection: Collection<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
+fn chosen(collection: Collection<'_>, seed: Seed) -> impl Iterator<Item = &Task> {
     let mut order = shuffled(seed.derive("choice", 0), 0, collection.held_out.len());
     order.truncate(collection.config.held_out.max_tasks as usize);
     order.sort_unstable();

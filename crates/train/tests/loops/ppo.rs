@@ -65,7 +65,9 @@ fn longer_words(path: &Path) {
         let mut values = vec![0.0_f32; shape.iter().product()];
         file.read(name, &mut values).unwrap();
         if name.contains("embed_tokens") {
-            values.iter_mut().for_each(|value| *value *= 40.0);
+            for value in &mut values {
+                *value *= 40.0;
+            }
         }
         writer.put(name, &values).unwrap();
     }
