@@ -125,11 +125,6 @@ const KEPT: &[Kept] = &[
         files: &["checked.rs", "slot.rs"],
         reason: "checking the answers of a program is a method of the slot that runs it",
     },
-    Kept {
-        folder: "train/src/grpo",
-        files: &["batch/mod.rs", "metrics.rs", "rollout_metrics.rs", "tasks.rs"],
-        reason: "sampling measures the rollouts that a batch is made of",
-    },
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

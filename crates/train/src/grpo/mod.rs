@@ -133,7 +133,7 @@ fn steps(
         measured.collected.held_out = held_out::measure(student, grpo.collection(), step)?;
         let next =
             NextStep { student, collection: grpo.collection(), plan: &plan, progress: &progress };
-        let Some(mut step_rollouts) = stream.next(next, &learner, &mut measured)? else {
+        let Some(mut step_rollouts) = stream.next(next, &learner)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };

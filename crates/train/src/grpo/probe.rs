@@ -41,7 +41,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     measured.collected.held_out = held_out::measure(student, collection, 1)?;
     let (began, step) = (Instant::now(), progress.step + 1);
     let next = NextStep { student, collection, plan: &plan, progress: &progress };
-    let Some(mut step_rollouts) = stream.next(next, &learner, &mut measured)? else {
+    let Some(mut step_rollouts) = stream.next(next, &learner)? else {
         return Ok(None);
     };
     if let Some(model) = &reward_model {
@@ -62,7 +62,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let finished =
         FinishedStep { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
-        ("sampling and judging", measured.collected.sampling),
+        ("sampling and judging", step_rollouts.sampling),
         ("reference", measured.reference),
         ("learning", measured.learnt.took),
     ];

@@ -6,7 +6,6 @@ use whetstone_core::seed::Seed;
 use whetstone_rollout::collect::Group;
 
 use super::learn::{Learner, Logps};
-use super::metrics::Measured;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
@@ -68,11 +67,10 @@ impl<'a> RolloutStream<'a> {
         &mut self,
         next: NextStep<'_>,
         learner: &Learner<'_>,
-        measured: &mut Measured,
     ) -> Result<Option<StepRollouts>, TrainError> {
         let NextStep { student, collection, progress, .. } = next;
         match self {
-            Self::Tasks(tasks) => tasks.sample(next, &mut measured.collected),
+            Self::Tasks(tasks) => tasks.sample(next),
             Self::Recorded(_) if collection.watch.stopped() => Ok(None),
             Self::Recorded(replay) => {
                 let score = |examples: &[&Example]| {

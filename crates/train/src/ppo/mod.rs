@@ -180,7 +180,7 @@ pub fn probe(student: &mut Student, ppo: &Ppo<'_>) -> Result<Option<Probe>, Trai
         };
         measured.learnt = training.learn(student, step, &batch.experiences)?;
         let parts = [
-            ("sampling and judging", measured.collected.sampling),
+            ("sampling and judging", batch.step_rollouts.sampling),
             ("critic, reference, reward model", measured.scoring),
             ("learning", measured.learnt.took),
         ];
@@ -240,7 +240,7 @@ impl<'a, 't> Training<'a, 't> {
     ) -> Result<Option<Batch>, TrainError> {
         let (ppo, config) = (self.ppo, self.ppo.config);
         let next = NextStep { student, collection: ppo.collection(), plan: &self.plan, progress };
-        let Some(mut step_rollouts) = self.tasks.sample(next, &mut measured.collected)? else {
+        let Some(mut step_rollouts) = self.tasks.sample(next)? else {
             return Ok(None);
         };
         let began = Instant::now();

@@ -25,7 +25,6 @@ pub(crate) struct HeldOut {
 /// Measurements of collecting the rollouts of a step.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Collected {
-    pub(crate) sampling: Duration,
     pub(crate) held_out: Option<HeldOut>,
 }
 
@@ -49,9 +48,12 @@ impl Collected {
             return;
         }
         let waited = step_rollouts.timeline.judging_after_sampling();
-        values.put(metric::TIME_SAMPLING_S, (self.sampling.saturating_sub(waited)).as_secs_f64());
+        values.put(
+            metric::TIME_SAMPLING_S,
+            (step_rollouts.sampling.saturating_sub(waited)).as_secs_f64(),
+        );
         values.put(metric::TIME_JUDGING_AFTER_SAMPLING_S, waited.as_secs_f64());
-        let sampling = self.sampling.as_secs_f64().max(1e-9);
+        let sampling = step_rollouts.sampling.as_secs_f64().max(1e-9);
         values.put(
             metric::SPEED_SAMPLED_TOKENS_PER_S,
             number(step_rollouts.usage.sampled) / sampling,

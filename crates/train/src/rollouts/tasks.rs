@@ -1,7 +1,7 @@
 //! The tasks of a step, and their rollouts.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use whetstone_core::Message;
 use whetstone_core::config::{Config, Curriculum};
@@ -15,7 +15,6 @@ use whetstone_rollout::collect::{
 use super::Collection;
 use super::collecting::{collecting, progress_of};
 use super::difficulty::level;
-use super::metrics::Collected as Measured;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
@@ -45,6 +44,8 @@ pub(crate) struct StepRollouts {
     pub(crate) consumed: usize,
     pub(crate) usage: Usage,
     pub(crate) timeline: Timeline,
+    /// Time that sampling took, the judging of what was left included.
+    pub(crate) sampling: Duration,
     /// Whether they are those of a file: nothing was sampled.
     pub(crate) is_recorded: bool,
 }
@@ -78,7 +79,6 @@ impl<'a> Tasks<'a> {
     pub(crate) fn sample(
         &mut self,
         next: NextStep<'_>,
-        measured: &mut Measured,
     ) -> Result<Option<StepRollouts>, TrainError> {
         let NextStep { collection, progress, .. } = next;
         let Collection { config, watch, .. } = collection;
@@ -90,7 +90,7 @@ impl<'a> Tasks<'a> {
         }
         let mut step_rollouts = step_rollouts?;
         number_apart(&mut step_rollouts.groups);
-        measured.sampling = began.elapsed();
+        step_rollouts.sampling = began.elapsed();
         let before = progress.position;
         for position in before..before + step_rollouts.consumed as u64 {
             step_rollouts.teacher.extend(self.teacher(config, position, progress));

@@ -5,10 +5,11 @@
 //! however often it was computed. Alarms of a step stand before its measurements: where those are
 //! recorded, its alarms are.
 
+mod checkpoint_files;
 mod progress;
 mod start;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,7 @@ use crate::optimizer::Optimizer;
 use crate::student::Student;
 use crate::watch::{Ended, StepReport, Warning, Watch};
 
+use self::checkpoint_files::files_of;
 pub(crate) use self::progress::restore;
 pub use self::progress::{Progress, stage_of};
 pub use self::start::{RunLocation, RunStart};
@@ -389,24 +391,6 @@ impl Session {
         atomic::replace(&path, &text)?;
         Ok(path)
     }
-}
-
-/// The files of a checkpoint and of its folders, by their paths in it.
-fn files_of(checkpoint: &Path) -> io::Result<Vec<String>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(checkpoint)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.file_type()?.is_dir() {
-            for inner in fs::read_dir(entry.path())? {
-                files.push(format!("{name}/{}", inner?.file_name().to_string_lossy()));
-            }
-        } else {
-            files.push(name);
-        }
-    }
-    files.sort_unstable();
-    Ok(files)
 }
 
 fn saved_event(step: u64) -> Event {
