@@ -236,17 +236,15 @@ impl Session {
         Ok(())
     }
 
-    /// Records what a check of whether the run should end found, unless the step is recorded.
+    /// Records a check of whether the run should end, unless the step is recorded.
     pub(crate) fn stop_check(
         &mut self,
         step: u64,
         stops: bool,
         reason: &str,
     ) -> Result<(), TrainError> {
-        if self.is_recorded(step) {
-            return Ok(());
-        }
-        self.event(Event::StopCheck { step, stops, reason: reason.to_owned() })
+        let event = Event::StopCheck { step, stops, reason: reason.to_owned() };
+        if self.is_recorded(step) { Ok(()) } else { self.event(event) }
     }
 
     /// Records an alarm, unless that was done before a kill.

@@ -1,5 +1,7 @@
 //! Runs that are killed between two writes, batches that are kept, and steps that are told of once.
 
+use std::fs;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
