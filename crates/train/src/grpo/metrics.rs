@@ -136,7 +136,7 @@ mod tests {
     fn held_out_tasks_are_told_of_where_they_were_measured() {
         assert!(!values(&Measured::default(), &step_rollouts()).contains_key("held_out/tasks"));
         let held_out = HeldOut { pass_rate: Some(0.75), tasks: 8, took: Duration::from_secs(3) };
-        let collected = Collected { held_out: Some(held_out), ..Collected::default() };
+        let collected = Collected { held_out: Some(held_out) };
         let found = values(&Measured { collected, ..Measured::default() }, &step_rollouts());
         let told =
             ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|name| found[name]);
