@@ -260,12 +260,7 @@ impl Student {
     ///
     /// If it has no room; the error says what takes most.
     pub(crate) fn check_ppo_room(&self, config: &Config, limits: Limits) -> Result<(), TrainError> {
-        let (training, sampling) = self.ppo_memory(config, limits.sequences);
-        let Plan { weights, gradients, means, .. } = training;
-        let cache = sampling.cache.min(limits.cache_bytes as u64);
-        let beside = Plan { weights, gradients, means, cache, ..sampling };
-        let room = self.decoder.device().room_bytes();
-        check_room(&training, room).and_then(|()| check_room(&beside, room))
+        self.check_rollout_room(self.ppo_memory(config, limits.sequences), limits)
     }
 
     /// Whether a device whose memory is its own has room for learning from traces.
@@ -287,7 +282,12 @@ impl Student {
         config: &Config,
         limits: Limits,
     ) -> Result<(), TrainError> {
-        let (training, sampling) = self.grpo_memory(config, limits.sequences);
+        self.check_rollout_room(self.grpo_memory(config, limits.sequences), limits)
+    }
+
+    /// Whether there is room to learn, and to sample while training state is in memory.
+    fn check_rollout_room(&self, plans: RolloutPlans, limits: Limits) -> Result<(), TrainError> {
+        let (training, sampling) = plans;
         let Plan { weights, gradients, means, .. } = training;
         let cache = sampling.cache.min(limits.cache_bytes as u64);
         let beside = Plan { weights, gradients, means, cache, ..sampling };
@@ -302,6 +302,9 @@ impl Student {
         memory::plan(&self.model.config, Work { batch, length, eight_bit, target }, purpose)
     }
 }
+
+/// The plans of learning and of sampling.
+type RolloutPlans = (Plan, Plan);
 
 /// Refuses a plan that is larger than the room there is, if that is known.
 fn check_room(plan: &Plan, room: Option<usize>) -> Result<(), TrainError> {
