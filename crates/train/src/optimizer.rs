@@ -1,6 +1,6 @@
 //! `AdamW` over everything that is trained, and clipping by the global norm.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -17,8 +17,17 @@ const EPSILON: f64 = 1e-8;
 #[derive(Debug)]
 pub struct Optimizer {
     means: BTreeMap<ParameterId, Means>,
+    apart: Option<Apart>,
     /// Updates made.
     updates: u64,
+}
+
+/// Tensors that are clipped by themselves and have a learning rate of their own: those of a critic.
+#[derive(Debug)]
+pub(crate) struct Apart {
+    pub(crate) tensors: BTreeSet<ParameterId>,
+    /// Their learning rate as a multiple of the others'.
+    rate_factor: f64,
 }
 
 #[derive(Debug)]
@@ -38,6 +47,8 @@ pub struct Rule {
     pub decay: f64,
     /// The factor of the gradients, e.g. from clipping.
     pub scale: f64,
+    /// That of tensors that are [set apart](Optimizer::set_apart).
+    pub apart_scale: f64,
 }
 
 impl Optimizer {
@@ -48,7 +59,21 @@ impl Optimizer {
             Means { mean: device.zeros(numbers), square: device.zeros(numbers) }
         };
         let means = parameters.trained().map(|id| (id, zeros(id))).collect();
-        Self { means, updates: 0 }
+        Self { means, apart: None, updates: 0 }
+    }
+
+    /// Has tensors clipped by themselves, and gives them `rate_factor` times the learning rate.
+    pub(crate) fn set_apart(
+        &mut self,
+        tensors: impl IntoIterator<Item = ParameterId>,
+        rate_factor: f64,
+    ) {
+        self.apart = Some(Apart { tensors: tensors.into_iter().collect(), rate_factor });
+    }
+
+    /// The tensors that are set apart, if there are any.
+    pub(crate) fn apart(&self) -> Option<&Apart> {
+        self.apart.as_ref()
     }
 
     /// Makes one update of every trained weight.
@@ -60,7 +85,7 @@ impl Optimizer {
         rule: Rule,
     ) {
         self.updates += 1;
-        let rule = AdamW {
+        let adamw = AdamW {
             lr: rule.lr,
             beta1: rule.betas.0,
             beta2: rule.betas.1,
@@ -72,20 +97,23 @@ impl Optimizer {
         let mut means: BTreeMap<ParameterId, &mut Means> =
             self.means.iter_mut().map(|(&id, means)| (id, means)).collect();
         let mut tensors = Vec::with_capacity(means.len());
+        let mut apart = Vec::new();
         for (id, is_decayed, weight) in parameters.masters_mut() {
             let (Some(means), Some(gradient)) = (means.remove(&id), gradients.get(id)) else {
                 continue;
             };
             let (weight, copy) = weight.both_mut();
             let (mean, square) = (means.mean.view_mut(), means.square.view_mut());
-            tensors.push(Tensor {
-                state: AdamState { weight, mean, square },
-                gradient,
-                copy,
-                is_decayed,
-            });
+            let state = AdamState { weight, mean, square };
+            let tensor = Tensor { state, gradient, copy, is_decayed };
+            let is_apart = self.apart.as_ref().is_some_and(|apart| apart.tensors.contains(&id));
+            if is_apart { &mut apart } else { &mut tensors }.push(tensor);
         }
-        adamw::step_all(device, &mut tensors, &rule);
+        adamw::step_all(device, &mut tensors, &adamw);
+        if let Some(Apart { rate_factor, .. }) = &self.apart {
+            let (lr, gradient_scale) = (rule.lr * rate_factor, rule.apart_scale);
+            adamw::step_all(device, &mut apart, &AdamW { lr, gradient_scale, ..adamw });
+        }
     }
 
     /// Updates made so far.
@@ -139,7 +167,7 @@ impl Optimizer {
             let (mean, square) = (load(&mean, shape)?, load(&square, shape)?);
             means.insert(id, Means { mean, square });
         }
-        Ok(Self { means, updates })
+        Ok(Self { means, apart: None, updates })
     }
 }
 
@@ -185,7 +213,7 @@ mod tests {
             &device,
             parameters,
             &gradients,
-            Rule { lr: 0.5, betas: (0.9, 0.999), decay: 1.0, scale: 1.0 },
+            Rule { lr: 0.5, betas: (0.9, 0.999), decay: 1.0, scale: 1.0, apart_scale: 1.0 },
         );
         for ((id, before), after) in ids.iter().zip(&before).zip(read(parameters)) {
             let part = if parameters.get(*id).shape.len() > 1 { 0.5 } else { 1.0 };

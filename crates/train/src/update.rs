@@ -54,11 +54,20 @@ pub(crate) fn apply(
     if norm == 0.0 {
         return Ok(Updated { norm, is_skipped: true });
     }
+    let clip = |norm| clip_scale(norm, training.max_grad_norm);
+    let (scale, apart_scale) = match optimizer.apart() {
+        None => (clip(norm), 1.0),
+        Some(apart) => {
+            let squares = gradients.sum_of_squares_of(&device, |id| apart.tensors.contains(&id));
+            (clip((norm * norm - squares).max(0.0).sqrt()), clip(squares.sqrt()))
+        }
+    };
     let rule = Rule {
         lr,
         betas: (training.adam_beta1, training.adam_beta2),
         decay: training.weight_decay,
-        scale: clip_scale(norm, training.max_grad_norm),
+        scale,
+        apart_scale,
     };
     optimizer.update(&device, decoder.parameters_mut(), gradients, rule);
     Ok(Updated { norm, is_skipped: false })
@@ -147,7 +156,7 @@ mod tests {
         let (_dir, mut other, mut by_hand) = begin();
         let device = other.decoder.device().clone();
         let scale = training.max_grad_norm / length;
-        let rule = Rule { lr: 0.1, betas: (0.9, 0.9), decay: 0.5, scale };
+        let rule = Rule { lr: 0.1, betas: (0.9, 0.9), decay: 0.5, scale, apart_scale: 1.0 };
         by_hand.update(&device, other.decoder.parameters_mut(), &gradients, rule);
         assert!(state(&student, &optimizer) == state(&other, &by_hand));
     }

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 134] = [
+const DEFAULTS: [(&str, &str); 135] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -73,6 +73,7 @@ const DEFAULTS: [(&str, &str); 134] = [
     ("grpo.curriculum", "\"shuffled\""),
     ("grpo.patience_steps", "50"),
     ("ppo.learning_rate", "1e-5"),
+    ("ppo.critic_learning_rate", "0.0"),
     ("ppo.lr_scheduler_type", "\"cosine\""),
     ("ppo.warmup_ratio", "0.1"),
     ("ppo.warmup_start", "0.1"),

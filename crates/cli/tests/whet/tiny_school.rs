@@ -23,6 +23,17 @@ const SMALL: [&str; 8] = [
     "grpo.max_completion_length=32",
 ];
 
+/// What makes a training with PPO small, beside that: two updates a step, and no end by itself.
+const SMALL_PPO: [&str; 7] = [
+    "ppo.learning_rate=1e-3",
+    "ppo.batch_size=4",
+    "ppo.mini_batch_size=2",
+    "ppo.ppo_epochs=1",
+    "ppo.max_completion_length=32",
+    "ppo.kl_patience=0",
+    "ppo.min_improvement=-1",
+];
+
 /// The folder, made once.
 static MADE: LazyLock<TempDir> = LazyLock::new(make);
 
@@ -55,6 +66,16 @@ pub(crate) fn grpo(run: &str, flags: &[&str]) -> Vec<String> {
     }
     if !flags.contains(&"--resume") {
         all.extend(SMALL.iter().flat_map(|set| args(&["--set", set])));
+    }
+    all.extend(args(flags));
+    all
+}
+
+/// `whet train ppo` with small settings, and these flags more.
+pub(crate) fn ppo(run: &str, flags: &[&str]) -> Vec<String> {
+    let mut all = args(&["train", "ppo", "--threads=1", "--run", run, "--tasks=tasks.jsonl"]);
+    if !flags.contains(&"--resume") {
+        all.extend(SMALL.iter().chain(&SMALL_PPO).flat_map(|set| args(&["--set", set])));
     }
     all.extend(args(flags));
     all
@@ -100,12 +121,18 @@ pub(crate) fn steps(dir: &Path, run: &str) -> Vec<u64> {
     metrics.map(|event| event["step"].as_u64().expect("a number")).collect()
 }
 
-/// Every file of a directory, with its bytes.
+/// Every file of a directory and the directories in it, with its bytes.
 pub(crate) fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let entries = fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut all: Vec<_> = entries
-        .map(|path| (path.file_name().expect("a name").into(), fs::read(&path).expect("a file")))
-        .collect();
+    let mut all = Vec::new();
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name: PathBuf = path.file_name().expect("a name").into();
+        if path.is_dir() {
+            all.extend(files(&path).into_iter().map(|(file, bytes)| (name.join(file), bytes)));
+        } else {
+            all.push((name, fs::read(&path).expect("a file")));
+        }
+    }
     all.sort();
     all
 }

@@ -1,4 +1,4 @@
-//! `whet train grpo` killed with SIGKILL at random moments, again and again.
+//! `whet train grpo` and `whet train ppo` killed with SIGKILL at random moments, again and again.
 //!
 //! In even rounds a kill falls a random time after something new was recorded and outside of a
 //! checkpoint, whose files take most of a small student's time; in odd ones when a checkpoint is being
@@ -16,10 +16,9 @@ use std::time::Instant;
 use serde_json::Value;
 use whetstone_core::seed::Seed;
 
-use crate::tiny_school::{files, grpo, judged, records, school, steps, trained};
+use crate::tiny_school::{files, grpo, judged, ppo, records, school, steps, trained};
 
 const KILLS: u64 = 10;
-const STEPS: u64 = 60;
 
 /// Bytes of a run's record.
 fn written(run: &Path) -> u64 {
@@ -82,15 +81,41 @@ fn rollouts(run: &Path) -> Vec<Value> {
     all
 }
 
+/// A training that is killed.
+struct Killed {
+    /// Its arguments: the name of the run, and flags.
+    command: fn(&str, &[&str]) -> Vec<String>,
+    steps: u64,
+    /// Files that its final model must have.
+    has: &'static [&'static str],
+}
+
 #[test]
-fn killed_at_random_moments_it_learns_the_same_bits_and_records_every_step_once() {
+fn grpo_killed_at_random_moments_learns_the_same_bits_and_records_every_step_once() {
+    let has = &["adapter_model.safetensors", "optimizer.safetensors"];
+    killed(&Killed { command: grpo, steps: 60, has });
+}
+
+#[test]
+fn ppo_killed_at_random_moments_learns_the_same_bits_and_records_every_step_once() {
+    let has = &[
+        "adapter_model.safetensors",
+        "optimizer.safetensors",
+        "critic/adapter_model.safetensors",
+        "critic/value_head.safetensors",
+    ];
+    killed(&Killed { command: ppo, steps: 40, has });
+}
+
+fn killed(training: &Killed) {
     if !judged() {
         return;
     }
+    let Killed { command, steps: all_steps, has } = *training;
     let dir = school();
     let run = |name: &str| -> PathBuf { dir.path().join("runs").join(name) };
-    let (steps_set, save) = (format!("training.max_steps={STEPS}"), "training.save_steps=3");
-    let begin = |name| grpo(name, &["--set", &steps_set, "--set", save]);
+    let (steps_set, save) = (format!("training.max_steps={all_steps}"), "training.save_steps=3");
+    let begin = |name| command(name, &["--set", &steps_set, "--set", save]);
     let began = Instant::now();
     let ran = trained(dir.path(), &begin("whole"));
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -100,7 +125,7 @@ fn killed_at_random_moments_it_learns_the_same_bits_and_records_every_step_once(
     let total = written(&whole);
     let mut torn = 0;
     for kill in 0..KILLS {
-        let args = if kill == 0 { begin("cut") } else { grpo("cut", &["--resume"]) };
+        let args = if kill == 0 { begin("cut") } else { command("cut", &["--resume"]) };
         let drawn = Seed::new(7).derive("kill", kill).get();
         let (chance, wait) =
             (drawn % 1000, round / 1000 * u32::try_from(drawn % 997).expect("small"));
@@ -123,20 +148,21 @@ fn killed_at_random_moments_it_learns_the_same_bits_and_records_every_step_once(
         torn += u64::from(is_saving(&cut));
         assert!(!cut.join("outputs/final_model").exists(), "too late for a kill");
     }
-    let ran = trained(dir.path(), &grpo("cut", &["--resume"]));
+    let ran = trained(dir.path(), &command("cut", &["--resume"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
     println!("{KILLS} kills, {torn} of them in the middle of a checkpoint");
     assert!(0 < torn && torn < KILLS, "kills no longer fall both into checkpoints and outside");
 
     let model = |run: &Path| files(&run.join("outputs/final_model"));
     let names: Vec<PathBuf> = model(&whole).into_iter().map(|(name, _)| name).collect();
-    assert!(names.contains(&"adapter_model.safetensors".into()), "{names:?}");
-    assert!(names.contains(&"optimizer.safetensors".into()), "{names:?}");
+    for file in has {
+        assert!(names.contains(&file.into()), "no {file} in {names:?}");
+    }
     assert!(model(&whole) == model(&cut), "the final models differ");
-    assert_eq!(steps(dir.path(), "cut"), (1..=STEPS).collect::<Vec<_>>());
+    assert_eq!(steps(dir.path(), "cut"), (1..=all_steps).collect::<Vec<_>>());
     assert_eq!(measured(&whole), measured(&cut));
     let (expected, found) = (rollouts(&whole), rollouts(&cut));
-    assert_eq!(expected.len() as u64, 4 * STEPS);
+    assert_eq!(expected.len() as u64, 4 * all_steps);
     assert_eq!(found.len(), expected.len());
     for (expected, found) in expected.iter().zip(&found) {
         assert_eq!(found, expected);

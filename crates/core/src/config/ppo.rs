@@ -12,6 +12,10 @@ pub struct PpoConfig {
     /// Peak learning rate.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub learning_rate: f64,
+    /// Peak learning rate of the critic; 0 takes `learning_rate`. A critic has to be right before its
+    /// advantages help, so it usually learns faster than the policy.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub critic_learning_rate: f64,
     /// Learning rate after the warm-up: `constant`, or a `linear` or `cosine` decay to 0.
     #[schemars(extend("x-aliases" = ["lr_scheduler"]))]
     pub lr_scheduler_type: LrScheduler,
@@ -46,7 +50,8 @@ pub struct PpoConfig {
     /// Weight of the entropy of the whole distribution, which is added to the objective.
     #[schemars(range(min = 0.0))]
     pub entropy_coef: f64,
-    /// Gradients of policy and critic are clipped together to this norm; 0 does not clip.
+    /// The gradient of the policy and that of the critic are each clipped to this norm; 0 does not clip.
+    /// Clipped together, a critic that is far off would slow the policy down.
     #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
     /// Mean KL(old ‖ new) of a mini-batch, in nats per token, above which the rest of the step's
@@ -130,6 +135,7 @@ impl Default for PpoConfig {
     fn default() -> Self {
         Self {
             learning_rate: 1e-5,
+            critic_learning_rate: 0.0,
             lr_scheduler_type: LrScheduler::Cosine,
             warmup_ratio: 0.1,
             warmup_start: 0.1,
@@ -167,6 +173,15 @@ impl PpoConfig {
     pub fn updates_per_step(&self) -> u64 {
         u64::from(self.batch_size.div_ceil(self.mini_batch_size.max(1)))
             * u64::from(self.ppo_epochs)
+    }
+
+    /// The critic's learning rate as a multiple of the policy's.
+    pub fn critic_rate_factor(&self) -> f64 {
+        if self.critic_learning_rate > 0.0 {
+            self.critic_learning_rate / self.learning_rate
+        } else {
+            1.0
+        }
     }
 
     /// Conflicts between its keys.

@@ -91,6 +91,14 @@ impl Gradients {
         self.dot(device, self)
     }
 
+    /// `Σ g²` over all numbers of those tensors that `is_of` picks.
+    pub fn sum_of_squares_of(&self, device: &Device, is_of: impl Fn(ParameterId) -> bool) -> f64 {
+        let all = self.all.iter().enumerate().filter(|(at, _)| is_of(ParameterId(*at)));
+        let all = all.filter_map(|(_, buffer)| Some(buffer.as_ref()?.view()));
+        let pairs: Vec<_> = all.map(|view| norm::Pair { x: view, y: view }).collect();
+        norm::dot_all(device, &pairs)
+    }
+
     /// The first tensor whose gradient has a non-finite value.
     pub fn first_not_finite(&self, device: &Device) -> Option<ParameterId> {
         let trained = self.all.iter().enumerate();

@@ -6,7 +6,7 @@ use whetstone_core::metric;
 use whetstone_train::inputs::Files;
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
-use super::models::student;
+use super::models::{reward_model, student};
 use super::trained::{FINAL, NoOptions, ROLLOUTS, ended};
 use super::what::{Take, What};
 use crate::dry_run::Outcome;
@@ -39,7 +39,7 @@ pub(super) const KIND: Kind = Kind {
 fn takes(config: &Config) -> Vec<Take> {
     let traces = (config.dual_source.teacher_sft_weight > 0.0).then_some(Take::Needs(What::Traces));
     let others = [Take::Needs(What::Tasks), Take::May(What::HeldOut), Take::May(What::Model)];
-    others.into_iter().chain(traces).collect()
+    others.into_iter().chain(traces).chain(reward_model(config)).collect()
 }
 
 fn check(entry: &StageEntry, loaded: &Loaded) -> Vec<Problem> {
@@ -49,7 +49,10 @@ fn check(entry: &StageEntry, loaded: &Loaded) -> Vec<Problem> {
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
-    let request = job.run_request(&student(job)?)?;
+    let mut settings = student(job)?;
+    let paid = job.input(What::RewardModel);
+    settings.extend(paid.map(|path| format!("reward.model={}", path.display())));
+    let request = job.run_request(&settings)?;
     let files = Files {
         tasks: job.input(What::Tasks),
         held_out: job.input(What::HeldOut),

@@ -14,7 +14,7 @@ use whetstone_record::outputs::Staged;
 use whetstone_train::student::EMBEDDED;
 
 use super::job::{Input, Job};
-use super::what::What;
+use super::what::{Take, What};
 use crate::export::{self, ExportRequest};
 use crate::failure::Failure;
 use crate::find::{Around, Found, find};
@@ -49,6 +49,15 @@ pub(super) fn start_from(job: &Job<'_>) -> Result<StartFrom, Failure> {
     let found = locate(job, input)?;
     let settings = vec![format!("student.model_name={}", found.model.display())];
     Ok(StartFrom { settings, adapter: found.adapter })
+}
+
+/// Whether a stage that is paid takes a reward model: it needs one where nothing else pays, and has none
+/// where the settings name another or give it no weight.
+pub(super) fn reward_model(config: &Config) -> Option<Take> {
+    let reward = &config.reward;
+    let is_taken = reward.model.is_empty() && reward.model_weight > 0.0;
+    let take = if reward.composite_weight <= 0.0 { Take::Needs } else { Take::May };
+    is_taken.then(|| take(What::RewardModel))
 }
 
 /// The model that is measured or sampled: an adapter stays one.

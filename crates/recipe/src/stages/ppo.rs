@@ -5,7 +5,7 @@ use whetstone_core::metric;
 use whetstone_train::inputs::Files;
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
-use super::models::{StartFrom, start_from};
+use super::models::{StartFrom, reward_model, start_from};
 use super::trained::{FINAL, NoOptions, ROLLOUTS, ended};
 use super::what::{Take, What};
 use crate::dry_run::Outcome;
@@ -26,17 +26,9 @@ pub(super) const KIND: Kind = Kind {
     stops: Stops::AfterAStep,
 };
 
-/// A reward model is needed where nothing else pays.
 fn takes(config: &Config) -> Vec<Take> {
-    let reward = &config.reward;
-    let mut takes =
-        vec![Take::Needs(What::Tasks), Take::May(What::HeldOut), Take::May(What::Model)];
-    if reward.model.is_empty() {
-        let is_needed = reward.composite_weight <= 0.0;
-        let take = if is_needed { Take::Needs } else { Take::May };
-        takes.push(take(What::RewardModel));
-    }
-    takes
+    let others = [Take::Needs(What::Tasks), Take::May(What::HeldOut), Take::May(What::Model)];
+    others.into_iter().chain(reward_model(config)).collect()
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {

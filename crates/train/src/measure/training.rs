@@ -124,7 +124,8 @@ impl Trainer<'_> {
         times.backward = begin.elapsed().as_secs_f64() - times.forward;
         // Read by the host in training too.
         let _ = gradients.sum_of_squares(device);
-        let rule = Rule { lr: 1e-5, betas: (0.9, 0.999), decay: 0.01, scale: 1.0 };
+        let betas = (0.9, 0.999);
+        let rule = Rule { lr: 1e-5, betas, decay: 0.01, scale: 1.0, apart_scale: 1.0 };
         optimizer.update(device, decoder.parameters_mut(), gradients, rule);
         device.check()?;
         times.step = begin.elapsed().as_secs_f64();

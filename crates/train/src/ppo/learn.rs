@@ -30,7 +30,7 @@ const MEASURED_SEQUENCES: usize = 32;
 /// The loss, the gradients and the optimizer of a training.
 pub(super) struct Learner<'a> {
     config: &'a Config,
-    /// The optimizer's settings, with the longest gradient of PPO.
+    /// The optimizer's settings, with PPO's bound of gradients.
     training: TrainingConfig,
     watch: Watch<'a>,
     loss: Loss,
@@ -57,9 +57,11 @@ impl<'a> Learner<'a> {
     pub(super) fn new(
         student: &Student,
         ppo: &Ppo<'a>,
-        optimizer: Optimizer,
+        models: &Models,
+        mut optimizer: Optimizer,
     ) -> Result<Self, TrainError> {
         let config = ppo.config;
+        optimizer.set_apart(models.critic_parameters(student), config.ppo.critic_rate_factor());
         let max_grad_norm = config.ppo.max_grad_norm;
         Ok(Self {
             config,

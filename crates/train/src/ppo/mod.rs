@@ -10,6 +10,8 @@
 //! sampled, the rest of the step is left out. Whether the run ends is checked after each step ([`stops`]).
 
 mod experience;
+#[cfg(test)]
+mod gradient_tests;
 mod learn;
 mod metrics;
 mod models;
@@ -225,7 +227,7 @@ impl<'a, 't> Training<'a, 't> {
         let models = Models::open(student, ppo)?;
         let (optimizer, progress) = restore(student, STAGE, ppo.checkpoint)?;
         let tasks = Tasks::new(Seed::new(config.seed), config.ppo.curriculum, all);
-        let mut learner = Learner::new(student, ppo, optimizer)?;
+        let mut learner = Learner::new(student, ppo, &models, optimizer)?;
         learner.check_memory(student, &longest(student, ppo))?;
         Ok((Self { ppo, plan, models, tasks, learner }, progress))
     }

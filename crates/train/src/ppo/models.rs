@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use whetstone_core::config::{Critic, Trained};
 use whetstone_core::seed::Seed;
 use whetstone_model::adapter::AdapterSettings;
-use whetstone_model::decoder::AdapterId;
+use whetstone_model::decoder::{AdapterId, ParameterId};
 
 use super::Ppo;
 use crate::error::{CheckpointError, TrainError};
@@ -80,6 +80,14 @@ impl Models {
 }
 
 impl Models {
+    /// Everything that the critic trains and the policy does not.
+    pub(super) fn critic_parameters(&self, student: &Student) -> Vec<ParameterId> {
+        match self.critic {
+            Some(critic) => student.decoder.tensors_of(critic).to_vec(),
+            None => student.decoder.value_head_parameters().into_iter().flatten().collect(),
+        }
+    }
+
     /// Does something while an adapter is active, or while the policy is if there is none.
     pub(super) fn with<T>(
         &self,
