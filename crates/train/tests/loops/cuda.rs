@@ -6,7 +6,8 @@ use whetstone_core::config::Trained;
 use whetstone_kernels::{Device, DeviceError};
 
 use crate::invariance::{check, left, three_sources};
-use crate::school::School;
+use crate::ppo::{FINAL, curves, cut_everywhere, length_model, same};
+use crate::school::{PpoModels, School};
 
 fn gpu() -> Option<Device> {
     match Device::cuda(0) {
@@ -78,4 +79,26 @@ fn the_loss_falls_as_it_does_on_the_cpu() {
     let far = cpu.iter().zip(&gpu).filter(|(cpu, gpu)| (*cpu - *gpu).abs() > 0.01).count();
     assert_eq!(far, 0, "{cpu:.3?} {gpu:.3?}");
     assert!(left(&school, "gpu") == left(&school, "again"), "two runs leave other bytes");
+}
+
+#[test]
+fn ppo_with_a_critic_a_reference_and_a_reward_model_is_the_same_run_however_often_it_is_stopped() {
+    let Some(gpu) = gpu() else { return };
+    let mut school = School::new();
+    school.gpu = Some(gpu);
+    school.config.training.max_steps = 4;
+    school.sft("taught").unwrap();
+    length_model(&mut school, "length");
+    let (taught, length) = (school.path("taught", FINAL), school.path("length", FINAL));
+    let models = PpoModels { initial: Some(&taught), reward_model: Some(&length) };
+    school.config.training.max_steps = 3;
+    school.config.reward.model = "length".to_owned();
+    school.ppo("whole", models).unwrap();
+    cut_everywhere(&school, "cut", models, 3);
+    same(&school, "whole", "cut");
+    let curves = curves(&school, "whole");
+    assert_eq!(curves["ppo/sampler_gap"], [0.0; 3], "sampled is trained, to the bit");
+    assert!(curves["ppo/reference_kl"][0].abs() < 1e-6, "it begins at its reference");
+    assert!(curves["ppo/updates"].iter().all(|&updates| updates >= 1.0));
+    assert!(curves["reward/model"].iter().all(|paid| (0.0..=1.0).contains(paid)));
 }

@@ -18,10 +18,10 @@ use crate::reward_model::{Data, preference};
 use crate::school::{PpoModels, School, nobody};
 
 const EPOCHS: &str = "Maximum epochs reached";
-const FINAL: &str = "outputs/final_model";
+pub(crate) const FINAL: &str = "outputs/final_model";
 
 /// The measurements of a run by name, one list each.
-fn curves(school: &School, run: &str) -> BTreeMap<String, Vec<f64>> {
+pub(crate) fn curves(school: &School, run: &str) -> BTreeMap<String, Vec<f64>> {
     let mut curves: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (_, values) in school.metrics(run) {
         for (name, value) in values {
@@ -40,7 +40,7 @@ fn plain(school: &School, run: &str) -> BTreeMap<String, Vec<f64>> {
 }
 
 #[track_caller]
-fn same(school: &School, one: &str, other: &str) {
+pub(crate) fn same(school: &School, one: &str, other: &str) {
     assert_eq!(plain(school, one), plain(school, other));
     let (one_files, other_files) = (school.files(one, FINAL), school.files(other, FINAL));
     assert_eq!(one_files.keys().collect::<Vec<_>>(), other_files.keys().collect::<Vec<_>>());
@@ -168,7 +168,7 @@ fn a_step_has_every_measurement_and_starts_at_what_was_sampled() {
 }
 
 /// Stops a run after each step, and goes on.
-fn cut_everywhere(school: &School, run: &str, models: PpoModels<'_>, steps: u64) {
+pub(crate) fn cut_everywhere(school: &School, run: &str, models: PpoModels<'_>, steps: u64) {
     drop(school.create(run, STAGE));
     for step in 1..steps {
         let (session, checkpoint) = school.resume(run, STAGE).unwrap();
@@ -289,7 +289,7 @@ fn all_weights_are_not_trained() {
 }
 
 /// A reward model of pairs whose chosen reply is the longer one.
-fn length_model(school: &mut School, to: &str) {
+pub(crate) fn length_model(school: &mut School, to: &str) {
     let pair = |at: usize| {
         let short = 1 + at % 4;
         let text = |count: usize, seed: usize| -> String {
