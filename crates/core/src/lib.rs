@@ -35,6 +35,7 @@ pub mod reward;
 pub mod rollout;
 pub mod seed;
 pub mod stack;
+pub mod string_literal;
 pub mod surrogates;
 pub mod survivors;
 pub mod task;

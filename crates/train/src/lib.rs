@@ -41,6 +41,7 @@ pub mod student;
 #[cfg(test)]
 mod testing;
 mod update;
+mod update_kl;
 pub mod watch;
 pub mod watchdog;
 

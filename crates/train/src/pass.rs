@@ -214,8 +214,9 @@ fn at(err: AlgoError, place: usize) -> AlgoError {
     }
 }
 
+/// A number as the model has it.
 #[expect(clippy::cast_possible_truncation, reason = "signals are small, and the model is in f32")]
-fn narrow(value: f64) -> f32 {
+pub(crate) fn narrow(value: f64) -> f32 {
     value as f32
 }
 

@@ -26,6 +26,7 @@ mod pairs;
 mod prepare;
 mod progress;
 mod quickstart;
+mod quickstart_rlhf;
 mod recipes;
 mod reference;
 mod report;

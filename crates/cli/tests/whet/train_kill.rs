@@ -107,6 +107,7 @@ fn ppo_killed_at_random_moments_learns_the_same_bits_and_records_every_step_once
     killed(&Killed { command: ppo, steps: 40, has });
 }
 
+#[expect(clippy::print_stdout, reason = "how many kills fell where")]
 fn killed(training: &Killed) {
     if !judged() {
         return;

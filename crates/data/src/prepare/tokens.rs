@@ -9,6 +9,7 @@
 //! reference that does not parse is compared all the same.
 
 use whetstone_core::program::Language;
+use whetstone_core::string_literal::string_length;
 
 /// Signs that change the meaning of a statement.
 const SIGNS: &str = "+-*/%<>=^&|~@!";
@@ -77,27 +78,6 @@ fn is_comment(rest: &str, language: Language) -> bool {
         Language::Python => "#",
         Language::Javascript => "//",
     })
-}
-
-/// The length of the string literal that `text` starts with: to its closing quotes, or to the end of
-/// the line where a single quote is never closed.
-fn string_length(text: &str) -> usize {
-    let quote = &text[..1];
-    let long = quote.repeat(3);
-    let close = if text.starts_with(&long) { long.as_str() } else { quote };
-    let mut at = close.len();
-    while at < text.len() {
-        let rest = &text.as_bytes()[at..];
-        if rest.starts_with(close.as_bytes()) {
-            return at + close.len();
-        }
-        match rest[0] {
-            b'\\' => at += 2,
-            b'\n' if close.len() == 1 => return at,
-            _ => at += 1,
-        }
-    }
-    text.len()
 }
 
 fn hash(token: &str) -> u64 {

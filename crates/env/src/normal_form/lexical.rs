@@ -5,6 +5,7 @@
 //! kinds of quotes and strings that are a whole line (docstrings) are left out.
 
 use whetstone_core::program::Language;
+use whetstone_core::string_literal::string_length;
 
 use super::grams::{Token, token};
 use super::recency::Recency;
@@ -154,28 +155,6 @@ impl<'a> Scan<'a> {
 
 fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$'
-}
-
-/// The length of the string literal that `text` starts with: to its closing quotes, or to the end of the line
-/// where a single quote is never closed.
-fn string_length(text: &str) -> usize {
-    let quote = &text[..1];
-    let long = quote.repeat(3);
-    let close = if text.starts_with(&long) { long.as_str() } else { quote };
-    let spans_lines = close.len() == 3 || quote == "`";
-    let mut at = close.len();
-    while at < text.len() {
-        let rest = &text.as_bytes()[at..];
-        if rest.starts_with(close.as_bytes()) {
-            return at + close.len();
-        }
-        match rest[0] {
-            b'\\' => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
-            b'\n' if !spans_lines => return at,
-            _ => at += 1,
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

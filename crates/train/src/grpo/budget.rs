@@ -47,19 +47,9 @@ pub(super) fn scaled_weights(
 /// The divergence of log-probabilities from those of the reference.
 pub(super) fn divergence(loss: Loss, now: &[Vec<f64>], reference: &[Vec<f64>]) -> Mean {
     let estimator = loss.penalty.map_or(KlEstimator::K3, |penalty| penalty.estimator);
-    mean(estimator, now, reference)
-}
-
-/// KL(old ‖ now) of the policy from the one that sampled, in nats a token, by k3 on tokens of the old
-/// one.
-pub(super) fn update_kl(old: &[Vec<f64>], now: &[Vec<f64>]) -> Mean {
-    mean(KlEstimator::K3, old, now)
-}
-
-fn mean(estimator: KlEstimator, logp: &[Vec<f64>], other: &[Vec<f64>]) -> Mean {
     let mut mean = Mean::default();
-    for (&logp, &other) in logp.iter().flatten().zip(other.iter().flatten()) {
-        mean.add(kl::estimate(estimator, logp, other).value);
+    for (&now, &reference) in now.iter().flatten().zip(reference.iter().flatten()) {
+        mean.add(kl::estimate(estimator, now, reference).value);
     }
     mean
 }

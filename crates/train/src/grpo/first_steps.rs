@@ -9,7 +9,8 @@ use whetstone_core::config::Config;
 use whetstone_core::survivors::Survivors;
 use whetstone_rollout::collect::Rollout;
 
-use super::batch::{Batch, RolloutIndex};
+use super::batch::Batch;
+use crate::rollouts::sequences::RolloutIndex;
 use crate::rollouts::tasks::StepRollouts;
 use crate::watch::Warning;
 

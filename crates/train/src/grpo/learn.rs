@@ -24,6 +24,7 @@ use crate::plan::Plan;
 use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
 use crate::update::{self, UpdateSettings, Updated};
+use crate::update_kl::{ScoredBefore, update_kl};
 use crate::watch::{Phase, Watch};
 
 /// The loss, the gradients and the optimizer of a training.
@@ -338,23 +339,18 @@ impl<'a> Learner<'a> {
         let Some(old) = learnt.old.as_ref().filter(|old| !old.is_empty()) else {
             return Ok(Mean::default());
         };
-        let few: Vec<usize> = spread_indices(learnt.places.len(), MEASURED_SEQUENCES).collect();
-        let examples: Vec<&Example> =
-            few.iter().map(|&at| &batch.sequences[learnt.places[at]].example).collect();
-        let now = self.pass(student, step).score(&examples, Adapters::On)?;
-        let old: Logps = few.iter().map(|&at| old[at].clone()).collect();
-        Ok(budget::update_kl(&of_trained(&examples, &old), &of_trained(&examples, &now)))
+        let sequences = learnt.places.iter().map(|&place| &batch.sequences[place]);
+        let before: Vec<_> = sequences
+            .zip(old)
+            .map(|(sequence, logp)| ScoredBefore { example: &sequence.example, logp })
+            .collect();
+        update_kl(self.pass(student, step), &before, MEASURED_SEQUENCES)
     }
 }
 
 /// The log-probabilities of trained tokens alone.
 fn of_trained(examples: &[&Example], logps: &[Vec<f64>]) -> Logps {
     examples.iter().zip(logps).map(|(example, logps)| example.of_trained(logps)).collect()
-}
-
-/// Places of at most `most` of `count` things, evenly spread.
-fn spread_indices(count: usize, most: usize) -> impl Iterator<Item = usize> {
-    (0..count).step_by(count.div_ceil(most.max(1)).max(1))
 }
 
 /// Rows to learn from in a step, beside its rollouts.
@@ -371,18 +367,4 @@ struct SftRows<'r> {
 enum SftSource {
     Teacher,
     SelfSft,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_few_are_spread_over_all() {
-        let places = |count, most| spread_indices(count, most).collect::<Vec<_>>();
-        assert_eq!(places(3, 8), [0, 1, 2]);
-        assert_eq!(places(16, 8), [0, 2, 4, 6, 8, 10, 12, 14]);
-        assert_eq!(places(17, 8), [0, 3, 6, 9, 12, 15]);
-        assert!(places(0, 8).is_empty());
-    }
 }

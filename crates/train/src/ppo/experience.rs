@@ -10,7 +10,8 @@ use whetstone_rollout::collect::record::TokenEstimates;
 
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::rollouts::sequences::{SampledSequence, sampled_sequences};
+use crate::pass::narrow;
+use crate::rollouts::sequences::{RolloutIndex, SampledSequence, sampled_sequences};
 use crate::rollouts::tasks::StepRollouts;
 
 /// One completion, or one episode of several.
@@ -30,13 +31,6 @@ pub(super) struct Experience {
     reward: f64,
     /// More would have come: the limit of tokens ended it, or the episode goes on in another sequence.
     is_cut_off: bool,
-}
-
-/// A rollout of a step by the index of its group, and of itself there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct RolloutIndex {
-    group: usize,
-    rollout: usize,
 }
 
 /// Completions as JSON.
@@ -220,9 +214,4 @@ impl Experience {
             DiscountBy::Response => gae.estimate_by_response(rewarded),
         }
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "recorded as the model computed it, in f32")]
-fn narrow(value: f64) -> f32 {
-    value as f32
 }

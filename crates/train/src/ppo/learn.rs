@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use whetstone_algo::ppo::Ppo as Loss;
 use whetstone_algo::value::Valued;
-use whetstone_algo::{Advantages, AlgoError, Mean, Objective, Sequence, Totals, kl};
-use whetstone_core::config::{Config, KlEstimator, TrainingConfig};
+use whetstone_algo::{Advantages, AlgoError, Mean, Objective, Sequence, Totals};
+use whetstone_core::config::{Config, TrainingConfig};
 use whetstone_core::seed::Seed;
 use whetstone_model::decoder::{Adapters, Forward, Gradients};
 
@@ -22,6 +22,7 @@ use crate::pass::{Pass, TokenScores};
 use crate::plan::Plan;
 use crate::student::Student;
 use crate::update::{self, UpdateSettings};
+use crate::update_kl::{ScoredBefore, update_kl};
 use crate::watch::{Phase, Watch};
 
 /// Completions on which it is measured how far a step's updates moved the policy.
@@ -156,7 +157,10 @@ impl<'a> Learner<'a> {
             }
         }
         measured.skipped = all - measured.updates;
-        measured.kl = self.update_kl(student, step, experiences)?;
+        let all = experiences.all.iter();
+        let before: Vec<_> =
+            all.map(|one| ScoredBefore { example: &one.example, logp: &one.sampled }).collect();
+        measured.kl = update_kl(self.pass(student, step), &before, MEASURED_SEQUENCES)?.get();
         measured.took = began.elapsed();
         Ok(measured)
     }
@@ -225,31 +229,6 @@ impl<'a> Learner<'a> {
                 Ok(Critic { loss, totals }.part(experience, scores, measured)?.signals)
             })
         })
-    }
-
-    /// KL(old ‖ new) of the policy after the step from the one that sampled, on some of its completions.
-    fn update_kl(
-        &self,
-        student: &Student,
-        step: u64,
-        experiences: &Experiences,
-    ) -> Result<Option<f64>, TrainError> {
-        let count = experiences.all.len();
-        let few: Vec<&Experience> =
-            experiences.all.iter().step_by(count.div_ceil(MEASURED_SEQUENCES).max(1)).collect();
-        let examples: Vec<&Example> = few.iter().map(|one| &one.example).collect();
-        if examples.is_empty() {
-            return Ok(None);
-        }
-        let now = self.pass(student, step).score(&examples, Adapters::On)?;
-        let mut mean = Mean::default();
-        for (experience, now) in few.iter().zip(&now) {
-            for token in (0..now.len()).filter(|&token| experience.mask[token]) {
-                let old = experience.sampled[token];
-                mean.add(kl::estimate(KlEstimator::K3, old, now[token]).value);
-            }
-        }
-        Ok(mean.get())
     }
 }
 

@@ -14,6 +14,7 @@ use super::error::ScoreError;
 use super::pair::TokenPair;
 use crate::error::TrainError;
 use crate::example::pieces;
+use crate::pass::narrow;
 use crate::student::keep;
 use crate::watch::{Part, Phase, Watch};
 
@@ -176,11 +177,6 @@ fn batch<'t>(
 ) -> Result<Batch, BatchError> {
     let ask = |tokens: &'t [u32]| Sequence { tokens, asked: tokens.len()..tokens.len() + 1 };
     decoder.batch(&sequences.map(ask).collect::<Vec<_>>())
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "signals are small, and the model is in f32")]
-fn narrow(value: f64) -> f32 {
-    value as f32
 }
 
 #[cfg(test)]

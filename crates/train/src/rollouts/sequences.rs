@@ -15,6 +15,13 @@ pub(crate) struct SampledSequence {
     pub(crate) finish: Finish,
 }
 
+/// A rollout of a step by the index of its group, and of itself there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RolloutIndex {
+    pub(crate) group: usize,
+    pub(crate) rollout: usize,
+}
+
 /// Turns of a rollout, in which turns that follow each other are joined. Turns in which nothing was sampled
 /// are none.
 pub(crate) fn sampled_sequences<'t>(

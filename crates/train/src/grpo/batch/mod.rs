@@ -25,7 +25,7 @@ use super::best::best;
 use super::budget;
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::rollouts::sequences::{SampledSequence, sampled_sequences};
+use crate::rollouts::sequences::{RolloutIndex, SampledSequence, sampled_sequences};
 use crate::rollouts::tasks::StepRollouts;
 
 /// An episode, or turns of one, as a sequence to train on, with its advantage.
@@ -40,13 +40,6 @@ pub(super) struct TrainSequence {
     /// The rollout that it is of.
     rollout: RolloutIndex,
     is_dead: bool,
-}
-
-/// A rollout of a step by the index of its group, and of itself there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RolloutIndex {
-    pub(super) group: usize,
-    pub(super) rollout: usize,
 }
 
 /// A group with the advantages of its rollouts.
