@@ -151,9 +151,9 @@ fn wave(count: usize, phase: f32, scale: f32) -> Vec<f32> {
     (0u16..).take(count).map(|at| (f32::from(at) * 1.7 + phase).sin() * scale).collect()
 }
 
-/// The worst relative difference between the derivative of the loss along a direction in each trained
-/// tensor and its central difference.
-fn worst_difference(config: &PpoConfig) -> f64 {
+/// Compares the derivative of the loss along a direction in each trained tensor with its central
+/// difference.
+fn check(config: &PpoConfig) {
     let (_dir, mut student) = student(&settings());
     let decoder = &mut student.decoder;
     decoder.add_value_head();
@@ -166,7 +166,6 @@ fn worst_difference(config: &PpoConfig) -> f64 {
     let loss = Loss::new(config).unwrap();
     let data = data(decoder);
     let gradients = data.gradient(loss, decoder);
-    let mut worst = 0.0_f64;
     for &id in &trained {
         let before = read(decoder, id);
         let direction = wave(before.len(), 0.4, 1.0);
@@ -183,11 +182,9 @@ fn worst_difference(config: &PpoConfig) -> f64 {
         set(decoder, id, &before);
         let name = &decoder.parameters().get(id).name;
         let difference = (ours - theirs).abs() / theirs.abs().max(0.02);
-        println!("{name}: {ours:.6}, by differences {theirs:.6}, {difference:.1e}");
-        worst = worst.max(difference);
+        assert!(difference < 1e-2, "{name}: {ours:.6}, by differences {theirs:.6}");
     }
     assert!(trained.len() > 10, "adapter and head: {}", trained.len());
-    worst
 }
 
 #[test]
@@ -195,7 +192,6 @@ fn the_whole_loss_has_the_gradient_of_central_differences_through_the_decoder() 
     let plain = PpoConfig { entropy_coef: 0.3, ..PpoConfig::default() };
     let clipped = PpoConfig { value_clip_range: 0.1, ..plain.clone() };
     for config in [plain, clipped] {
-        let worst = worst_difference(&config);
-        assert!(worst < 1e-2, "{worst:.1e}");
+        check(&config);
     }
 }
