@@ -5,6 +5,8 @@
 //! cargo bench -p whetstone-benches --bench learn -- --tokenizer tokenizer.json       # ours alone
 //! cargo bench -p whetstone-benches --bench learn -- --tokenizer tokenizer.json \
 //!     --python v/bin/python --peer trl_step.py [--json]
+//! cargo bench -p whetstone-benches --bench learn -- --ppo --tokenizer tokenizer.json \
+//!     --python v/bin/python [--json]                                # a step of PPO instead: `ppo/mod.rs`
 //! ```
 //!
 //! The step is all of it: sampling, rewards, advantages, forward, backward, update and the record of it.
@@ -15,7 +17,10 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+mod letters;
+mod model;
 mod ours;
+mod ppo;
 
 use std::error::Error;
 use std::fmt::Write;
@@ -52,6 +57,13 @@ fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
         args.get(at + 1).cloned()
     };
     let tokenizer = PathBuf::from(value("--tokenizer").ok_or("--tokenizer tokenizer.json?")?);
+    let has = |name: &str| args.iter().any(|arg| arg == name);
+    if has("--ppo") {
+        if has("--child") {
+            return ppo::print_steps(&tokenizer);
+        }
+        return ppo::run(&tokenizer, value("--python").as_deref(), has("--json"));
+    }
     if let Some(what) = value("--child") {
         println!("{}", json!(ours::steps(&tokenizer, what == "judged")?));
         return Ok(());
@@ -63,7 +75,7 @@ fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
         println!("{what:<8} {one}");
         all.insert(what.to_owned(), one);
     }
-    if args.iter().any(|arg| arg == "--json") {
+    if has("--json") {
         println!("{:#}", Value::from(all));
     }
     Ok(())
@@ -154,6 +166,6 @@ fn median(mut steps: Vec<f64>) -> Result<f64, Box<dyn Error>> {
     Ok(steps[steps.len() / 2])
 }
 
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
