@@ -50,8 +50,8 @@ const LEARNING = [
   {
     title: "Dead groups", format: share, from: 0, rollouts: deadGroups,
     notes: [
-      "In a dead group all samples have the same test results, so every advantage is 0 and GRPO learns nothing " +
-        "from it. If there are many, the tasks are too hard or too easy, or the samples too similar.",
+      "In a dead group all samples have the same test results: GRPO gives them advantages of 0 and learns nothing " +
+        "from them. If there are many, the tasks are too hard or too easy, or the samples too similar.",
     ],
   },
   {
