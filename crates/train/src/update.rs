@@ -75,7 +75,9 @@ pub(crate) fn apply(
 
 #[cfg(test)]
 mod tests {
-    use whetstone_model::decoder::{Forward, Keep, Sequence, Signal};
+    use whetstone_model::decoder::{Forward, Keep, ParameterId, Sequence, Signal};
+    use whetstone_model::safetensors::Safetensors;
+    use whetstone_model::weights::Weights as _;
 
     use super::*;
     use crate::student::Student;
@@ -121,6 +123,63 @@ mod tests {
             assert!(err.to_string().contains("layers.0."), "{err}");
             assert!(err.to_string().ends_with("` is not finite"), "{err}");
             assert!(state(&student, &optimizer) == before);
+        }
+    }
+
+    #[test]
+    fn tensors_that_are_set_apart_are_clipped_by_themselves_and_have_their_own_rate() {
+        let (dir, mut student, mut optimizer) = begin();
+        let gradients = gradients(&student, 1.0);
+        let device = student.decoder.device().clone();
+        let square = |id| -> f64 {
+            let numbers = device.read(gradients.get(id).unwrap());
+            numbers.iter().map(|&g| f64::from(g).powi(2)).sum()
+        };
+        // A new adapter's first factors have no gradient; of the others, every third is set apart.
+        let learning: Vec<ParameterId> =
+            student.decoder.parameters().trained().filter(|&id| square(id) > 0.0).collect();
+        let apart: Vec<ParameterId> = learning.iter().copied().step_by(3).collect();
+        let norm = |is_apart: bool| -> f64 {
+            let of = learning.iter().filter(|id| apart.contains(id) == is_apart);
+            of.map(|&id| square(id)).sum::<f64>().sqrt()
+        };
+        let (own, others) = (norm(true), norm(false));
+        assert!(
+            (own / others - 1.0).abs() > 0.1,
+            "norms that cannot be told apart: {own} {others}"
+        );
+        let max_grad_norm = own.min(others) / 2.0;
+        let training = TrainingConfig { weight_decay: 0.0, max_grad_norm, ..settings().training };
+        let read = |student: &Student, id| device.read(student.decoder.parameters().values(id));
+        let before: Vec<Vec<f32>> = learning.iter().map(|&id| read(&student, id)).collect();
+        optimizer.set_apart(apart.iter().copied(), 3.0);
+        let settings = UpdateSettings { lr: 0.1, training: &training };
+        let done = apply(&mut student.decoder, &mut optimizer, &gradients, settings).unwrap();
+        assert!((done.norm - own.hypot(others)).abs() < 1e-6 * done.norm, "the whole is told");
+        let path = dir.path().join("means");
+        let file = std::fs::File::create(&path).unwrap();
+        optimizer.write(&device, student.decoder.parameters(), file).unwrap();
+        let means = Safetensors::open_file(&path).unwrap();
+        for (&id, before) in learning.iter().zip(&before) {
+            let is_apart = apart.contains(&id);
+            let scale = max_grad_norm / if is_apart { own } else { others };
+            let lr = if is_apart { 0.3 } else { 0.1 };
+            let gradient = device.read(gradients.get(id).unwrap());
+            let mut mean = vec![0.0_f32; gradient.len()];
+            means
+                .read(&format!("mean.{}", student.decoder.parameters().get(id).name), &mut mean)
+                .unwrap();
+            let after = read(&student, id);
+            for (at, &g) in gradient.iter().enumerate() {
+                let (g, mean) = (f64::from(g), f64::from(mean[at]));
+                let expected = 0.1 * scale * g;
+                assert!((mean - expected).abs() <= 1e-5 * expected.abs(), "{mean} {expected}");
+                // Adam's first step is the rate itself, wherever the gradient is not tiny.
+                if scale * g.abs() > 1e-5 {
+                    let moved = f64::from(before[at]) - f64::from(after[at]);
+                    assert!((moved - lr * g.signum()).abs() < 0.01 * lr, "{moved} {lr}");
+                }
+            }
         }
     }
 

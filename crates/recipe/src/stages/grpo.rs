@@ -6,7 +6,7 @@ use whetstone_core::metric;
 use whetstone_train::inputs::Files;
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
-use super::models::{reward_model, student};
+use super::models::{reward_model, reward_model_setting, student};
 use super::trained::{FINAL, NoOptions, ROLLOUTS, ended};
 use super::what::{Take, What};
 use crate::dry_run::Outcome;
@@ -50,8 +50,7 @@ fn check(entry: &StageEntry, loaded: &Loaded) -> Vec<Problem> {
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let mut settings = student(job)?;
-    let paid = job.input(What::RewardModel);
-    settings.extend(paid.map(|path| format!("reward.model={}", path.display())));
+    settings.extend(reward_model_setting(job));
     let request = job.run_request(&settings)?;
     let files = Files {
         tasks: job.input(What::Tasks),

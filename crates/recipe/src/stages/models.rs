@@ -60,6 +60,11 @@ pub(super) fn reward_model(config: &Config) -> Option<Take> {
     is_taken.then(|| take(What::RewardModel))
 }
 
+/// The setting that names the reward model of an earlier stage, if the stage takes one.
+pub(super) fn reward_model_setting(job: &Job<'_>) -> Option<String> {
+    job.input(What::RewardModel).map(|path| format!("reward.model={}", path.display()))
+}
+
 /// The model that is measured or sampled: an adapter stays one.
 pub(super) fn policy(job: &Job<'_>) -> Result<String, Failure> {
     let path = match job.input(What::Model) {

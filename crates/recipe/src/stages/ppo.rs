@@ -5,7 +5,7 @@ use whetstone_core::metric;
 use whetstone_train::inputs::Files;
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
-use super::models::{StartFrom, reward_model, start_from};
+use super::models::{StartFrom, reward_model, reward_model_setting, start_from};
 use super::trained::{FINAL, NoOptions, ROLLOUTS, ended};
 use super::what::{Take, What};
 use crate::dry_run::Outcome;
@@ -33,8 +33,7 @@ fn takes(config: &Config) -> Vec<Take> {
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let StartFrom { mut settings, adapter } = start_from(job)?;
-    let paid = job.input(What::RewardModel);
-    settings.extend(paid.map(|path| format!("reward.model={}", path.display())));
+    settings.extend(reward_model_setting(job));
     let mut request = job.run_request(&settings)?;
     request.from = adapter.filter(|_| !request.resume);
     let files = Files {

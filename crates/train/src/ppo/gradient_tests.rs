@@ -8,7 +8,7 @@ use whetstone_core::config::PpoConfig;
 use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, ParameterId, Scored, Signal};
 
 use crate::example::Example;
-use crate::pass::TokenScores;
+use crate::pass::{TokenScores, narrow};
 use crate::testing::{settings, student};
 
 const TEMPERATURE: f32 = 0.8;
@@ -114,7 +114,6 @@ impl Data {
         self.losses(loss, &self.scores(decoder)).iter().map(|one| one.loss).sum()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "signals are f32")]
     fn gradient(&self, loss: Loss, decoder: &Decoder) -> Gradients {
         let batch = self.batch(decoder);
         let keep = Some(Keep::Most);
@@ -124,7 +123,7 @@ impl Data {
         let scores = self.split(&scored);
         let found = self.losses(loss, &scores);
         let all = |of: fn(&Objective) -> &[f64]| -> Vec<f32> {
-            found.iter().flat_map(of).map(|&value| value as f32).collect()
+            found.iter().flat_map(of).copied().map(narrow).collect()
         };
         let dlogp = all(|one| &one.signals.dlogp);
         let dentropy = all(|one| one.signals.dentropy.as_deref().unwrap());
