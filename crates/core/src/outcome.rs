@@ -45,6 +45,25 @@ pub struct Observation {
     /// a training step; nothing else is computed from it.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub facts: Object,
+    /// One for each reply, in order, where the environment records them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<Transition>,
+}
+
+/// What one reply of an episode did: the input of a process reward model, and what a page shows of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transition {
+    /// The state before the reply, in a few lines.
+    pub state: String,
+    /// The action as the environment understood it, or why there is none.
+    pub action: String,
+    /// The state after it.
+    pub next_state: String,
+    /// Whether the action was understood and allowed.
+    pub valid: bool,
+    /// Whether it brought the episode forward, by a rule of the environment: the label of the turn.
+    pub progress: bool,
 }
 
 impl Outcome {
@@ -60,7 +79,8 @@ impl Outcome {
 
     /// The outcome in an environment of this kind that runs no programs.
     pub fn observed(kind: &str, solved: bool, reward: Reward) -> Self {
-        let observation = Observation { kind: kind.to_owned(), solved, facts: Object::new() };
+        let (kind, facts) = (kind.to_owned(), Object::new());
+        let observation = Observation { kind, solved, facts, transitions: Vec::new() };
         Self { evidence: Evidence::Observed(observation), reward }
     }
 
@@ -71,6 +91,23 @@ impl Outcome {
             observation.facts.put(name, value);
         }
         self
+    }
+
+    /// Adds the transitions of an episode to an observation; other evidence has none.
+    #[must_use]
+    pub fn with_transitions(mut self, transitions: Vec<Transition>) -> Self {
+        if let Evidence::Observed(observation) = &mut self.evidence {
+            observation.transitions = transitions;
+        }
+        self
+    }
+
+    /// The transitions of its episode: one a reply, or none.
+    pub fn transitions(&self) -> &[Transition] {
+        match &self.evidence {
+            Evidence::Observed(observation) => &observation.transitions,
+            Evidence::Program(_) | Evidence::NotRun => &[],
+        }
     }
 
     /// Whether the task was solved. What was not run solved nothing.
@@ -165,6 +202,22 @@ mod tests {
         }
         let no_code = Judgement::of_reply(Verdict::NoCode, 0).unwrap();
         assert_eq!(Evidence::Program(no_code).solved(), None, "there are no tests");
+    }
+
+    #[test]
+    fn transitions_are_kept_with_an_observation_and_are_not_written_where_there_are_none() {
+        let (state, next_state) = ("IIS: 3".to_owned(), "IIS: 2".to_owned());
+        let action = "DROP_CONSTRAINT(c1)".to_owned();
+        let turn = Transition { state, action, next_state, valid: true, progress: true };
+        let outcome = Outcome::observed("solver", false, reward(0.0));
+        let outcome = outcome.with_transitions(vec![turn.clone()]);
+        assert_eq!(outcome.transitions(), [turn]);
+        let Evidence::Observed(observation) = &outcome.evidence else { panic!("{outcome:?}") };
+        let line = serde_json::to_string(observation).unwrap();
+        let expected = r#"{"kind":"solver","solved":false,"transitions":[{"state":"IIS: 3","action":"DROP_CONSTRAINT(c1)","next_state":"IIS: 2","valid":true,"progress":true}]}"#;
+        assert_eq!(line, expected);
+        assert_eq!(serde_json::from_str::<Observation>(&line).unwrap(), *observation);
+        assert!(Outcome::not_run(reward(0.0)).with_transitions(Vec::new()).transitions().is_empty());
     }
 
     #[test]

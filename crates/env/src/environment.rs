@@ -23,6 +23,18 @@ pub trait Environment: Any + Send + Sync {
 
     /// Starts an episode. Everything random in it follows from `seed`.
     fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError>;
+
+    /// The reply of an expert that knows the task's solution, to the conversation so far: a teacher without a
+    /// server. It follows from its arguments alone, so a conversation can be resumed at any turn. `None` where
+    /// the environment has no expert.
+    fn expert_reply(
+        &self,
+        _task: &Task,
+        _seed: Seed,
+        _messages: &[Message],
+    ) -> Result<Option<String>, EnvError> {
+        Ok(None)
+    }
 }
 
 /// One conversation about one task.

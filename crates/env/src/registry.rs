@@ -8,6 +8,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 
 use whetstone_core::config::Config;
+use whetstone_core::message::Message;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{PROGRAM, Task, TaskId};
 
@@ -158,6 +159,18 @@ impl Environment for Environments {
         let kind = self.kind_of(task);
         let missing = || EnvError::Task(format!("the environment `{kind}` was not built"));
         self.by_kind.get(kind).ok_or_else(missing)?.open(task, seed)
+    }
+
+    fn expert_reply(
+        &self,
+        task: &Task,
+        seed: Seed,
+        messages: &[Message],
+    ) -> Result<Option<String>, EnvError> {
+        match self.by_kind.get(self.kind_of(task)) {
+            Some(environment) => environment.expert_reply(task, seed, messages),
+            None => Ok(None),
+        }
     }
 }
 
