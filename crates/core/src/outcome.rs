@@ -217,7 +217,9 @@ mod tests {
         let expected = r#"{"kind":"solver","solved":false,"transitions":[{"state":"IIS: 3","action":"DROP_CONSTRAINT(c1)","next_state":"IIS: 2","valid":true,"progress":true}]}"#;
         assert_eq!(line, expected);
         assert_eq!(serde_json::from_str::<Observation>(&line).unwrap(), *observation);
-        assert!(Outcome::not_run(reward(0.0)).with_transitions(Vec::new()).transitions().is_empty());
+        assert!(
+            Outcome::not_run(reward(0.0)).with_transitions(Vec::new()).transitions().is_empty()
+        );
     }
 
     #[test]

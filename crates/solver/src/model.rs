@@ -155,9 +155,10 @@ impl Model {
 
 impl Variable {
     fn check(&self) -> Result<(), ModelError> {
-        number("variable", &self.name, ("objective coefficient", self.cost), Open::Neither)?;
-        number("variable", &self.name, ("lower bound", self.lower), Open::Below)?;
-        number("variable", &self.name, ("upper bound", self.upper), Open::Above)
+        let owner = Owner { noun: "variable", name: &self.name };
+        owner.number("objective coefficient", self.cost, Open::Neither)?;
+        owner.number("lower bound", self.lower, Open::Below)?;
+        owner.number("upper bound", self.upper, Open::Above)
     }
 }
 
@@ -174,11 +175,12 @@ impl Row {
     }
 
     fn check(&self, variables: usize) -> Result<(), ModelError> {
-        number("row", &self.name, ("lower limit", self.lower), Open::Below)?;
-        number("row", &self.name, ("upper limit", self.upper), Open::Above)?;
+        let owner = Owner { noun: "row", name: &self.name };
+        owner.number("lower limit", self.lower, Open::Below)?;
+        owner.number("upper limit", self.upper, Open::Above)?;
         let mut seen = HashSet::new();
         for term in &self.terms {
-            number("row", &self.name, ("coefficient", term.coefficient), Open::Neither)?;
+            owner.number("coefficient", term.coefficient, Open::Neither)?;
             if term.variable >= variables || !seen.insert(term.variable) {
                 return Err(ModelError::Term { row: self.name.clone(), variable: term.variable });
             }
@@ -195,22 +197,25 @@ enum Open {
     Above,
 }
 
-fn number(
+/// The row or variable that a number belongs to, for messages.
+struct Owner<'a> {
     noun: &'static str,
-    name: &str,
-    (what, value): (&'static str, f64),
-    open: Open,
-) -> Result<(), ModelError> {
-    let (allowed, expected) = match open {
-        Open::Neither => (value.is_finite(), "a finite number"),
-        Open::Below => (value < f64::INFINITY, "a finite number or -inf"),
-        Open::Above => (value > f64::NEG_INFINITY, "a finite number or inf"),
-    };
-    if allowed {
-        return Ok(());
+    name: &'a str,
+}
+
+impl Owner<'_> {
+    fn number(&self, what: &'static str, value: f64, open: Open) -> Result<(), ModelError> {
+        let (allowed, expected) = match open {
+            Open::Neither => (value.is_finite(), "a finite number"),
+            Open::Below => (value < f64::INFINITY, "a finite number or -inf"),
+            Open::Above => (value > f64::NEG_INFINITY, "a finite number or inf"),
+        };
+        if allowed {
+            return Ok(());
+        }
+        let (noun, name, value) = (self.noun, self.name.to_owned(), value.to_string());
+        Err(ModelError::Number { noun, name, what, value, expected })
     }
-    let (name, value) = (name.to_owned(), value.to_string());
-    Err(ModelError::Number { noun, name, what, value, expected })
 }
 
 fn unique<'a>(

@@ -1,0 +1,108 @@
+//! From a model to a verdict with its evidence.
+
+use crate::check::check_conflict;
+use crate::conflict::{self, Norm};
+use crate::integer;
+use crate::limits::{Limits, SolverError};
+use crate::model::Model;
+use crate::point;
+use crate::ray;
+use crate::simplex::{self, Answer};
+use crate::verdict::{Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict};
+use crate::view::View;
+
+/// Solves a model.
+pub fn solve(model: &Model, limits: &Limits) -> Result<Verdict, SolverError> {
+    limits.check(model)?;
+    let view = View::of(model);
+    if let Some(conflict) = conflict::contradiction(&view, Norm::Uniform) {
+        return Ok(Verdict::Infeasible(conflict));
+    }
+    match simplex::run(&view, limits) {
+        Ok(Answer::Point(point)) => optimal(&view, &point, limits),
+        Ok(Answer::Unbounded) => unbounded(&view, limits),
+        Ok(Answer::Infeasible) => infeasible(&view, limits).map(Verdict::Infeasible),
+        Err(error) => rescue(&view, limits, error),
+    }
+}
+
+/// Another irreducible infeasible subsystem, found with random weights; `None` if the rows and bounds have a
+/// solution over continuous variables.
+pub fn find_iis(
+    model: &Model,
+    limits: &Limits,
+    weights_seed: u64,
+) -> Result<Option<Infeasibility>, SolverError> {
+    limits.check(model)?;
+    let view = View::of(model);
+    let found = conflict::find(&view.relaxed(), Norm::Random(weights_seed), limits)?;
+    found.map(|found| checked(&view, found)).transpose()
+}
+
+fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, SolverError> {
+    if view.columns.iter().any(simplex::is_cut) {
+        if let Some(ray) = ray::improving(view, limits)? {
+            return with_ray(view, ray, limits);
+        }
+    }
+    let Some(witness) = point::witness(view, point, limits)? else {
+        return Err(uncertified("optimal", "the point violates a row or bound"));
+    };
+    let products = view.columns.iter().zip(&witness.values);
+    let objective = products.map(|(column, value)| column.cost * value).sum::<f64>() + 0.0;
+    Ok(Verdict::Optimal(Optimum {
+        objective,
+        values: witness.values,
+        feasibility: witness.feasibility,
+        proof: OptimumProof::Search,
+    }))
+}
+
+fn unbounded(view: &View<'_>, limits: &Limits) -> Result<Verdict, SolverError> {
+    match ray::improving(view, limits)? {
+        Some(ray) => with_ray(view, ray, limits),
+        None => Err(uncertified("unbounded", "no direction improves the objective for ever")),
+    }
+}
+
+/// The verdict on a view with an improving direction: unbounded if it has a solution at all.
+fn with_ray(view: &View<'_>, ray: Vec<f64>, limits: &Limits) -> Result<Verdict, SolverError> {
+    let view = view.without_objective();
+    let point = match simplex::run(&view, limits)? {
+        Answer::Point(point) => point,
+        _ => return infeasible(&view, limits).map(Verdict::Infeasible),
+    };
+    match point::witness(&view, &point, limits)? {
+        Some(found) => Ok(Verdict::Unbounded(Unboundedness { witness: found.values, ray })),
+        None => Err(uncertified("unbounded", "the point violates a row or bound")),
+    }
+}
+
+fn infeasible(view: &View<'_>, limits: &Limits) -> Result<Infeasibility, SolverError> {
+    let found = if view.has_integers() {
+        Some(integer::find(view, limits)?)
+    } else {
+        conflict::find(view, Norm::Uniform, limits)?
+    };
+    let found = found.ok_or_else(|| uncertified("infeasible", "there is no Farkas certificate"))?;
+    checked(view, found)
+}
+
+fn checked(view: &View<'_>, found: Infeasibility) -> Result<Infeasibility, SolverError> {
+    match check_conflict(view, &found) {
+        Ok(()) => Ok(found),
+        Err(error) => Err(uncertified("infeasible", &error.to_string())),
+    }
+}
+
+/// A certificate stands without the simplex method: a model on which that fails may still be proven infeasible.
+fn rescue(view: &View<'_>, limits: &Limits, error: SolverError) -> Result<Verdict, SolverError> {
+    match conflict::find(&view.relaxed(), Norm::Uniform, limits) {
+        Ok(Some(found)) if !view.has_integers() => checked(view, found).map(Verdict::Infeasible),
+        _ => Err(error),
+    }
+}
+
+fn uncertified(verdict: &'static str, reason: &str) -> SolverError {
+    SolverError::NoCertificate { verdict, reason: reason.to_owned() }
+}
