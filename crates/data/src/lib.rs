@@ -21,7 +21,9 @@ pub mod pairs;
 pub mod part;
 pub mod prepare;
 pub mod prove;
+mod random;
 pub mod rows;
+pub mod solver;
 pub mod source;
 
 pub use part::Partition;

@@ -15,5 +15,6 @@ pub mod metrics;
 pub mod normal_form;
 pub mod python;
 pub mod registry;
+pub mod solver;
 
 pub use whetstone_core::stack;

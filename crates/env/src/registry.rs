@@ -14,12 +14,13 @@ use whetstone_core::task::{PROGRAM, Task, TaskId};
 
 use crate::environment::{BuildError, EnvError, Environment, Episode, Setup};
 use crate::python::PythonEnvironment;
-use crate::{guess, python};
+use crate::{guess, python, solver};
 
 /// Every environment, by the kind that tasks and `env.kind` name.
 pub const ENVIRONMENTS: &[Registered] = &[
     Registered { kind: PROGRAM, build: python::build },
     Registered { kind: guess::KIND, build: guess::build },
+    Registered { kind: solver::KIND, build: solver::build },
 ];
 
 /// An environment that can be chosen.

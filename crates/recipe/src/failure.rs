@@ -12,6 +12,7 @@ use whetstone_core::jsonl::LineError;
 use whetstone_data::pairs::PairError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
+use whetstone_data::solver::GenerateError;
 use whetstone_env::environment::BuildError;
 use whetstone_env::registry;
 use whetstone_eval::EvalError;
@@ -87,6 +88,15 @@ pub enum Failure {
         /// The given name.
         name: String,
     },
+    /// A family of generated models that there is not.
+    #[error("`{name}` is not a family of generated models")]
+    SolverFamily {
+        /// The given name.
+        name: String,
+    },
+    /// Models could not be generated.
+    #[error(transparent)]
+    Generate(GenerateError),
     /// Tasks could not be validated.
     #[error(transparent)]
     Prove(#[from] ProveError),
@@ -291,6 +301,13 @@ impl Failure {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());
             }
+            Self::SolverFamily { .. } => {
+                let all = whetstone_data::solver::families().collect::<Vec<_>>().join(", ");
+                return Some(format!("there are {all}").into());
+            }
+            Self::Generate(_) => Some(
+                "allow more kinds with `--injections`, or other sizes with `--iis` and `--size`",
+            ),
             Self::Input(InputError::Other { flag: "traces", .. }) => {
                 Some("name the traces that it was started with, or start a new run")
             }

@@ -40,6 +40,7 @@ pub mod reward_scoring;
 mod sample_lines;
 pub mod scoring;
 mod scratch;
+pub mod solver_tasks;
 pub mod stages;
 pub mod student;
 pub mod tasks;

@@ -8,6 +8,7 @@ use whetstone_data::prepare::{PrepareSummary, Preparing, Split, prepare};
 use crate::datasets::{SourcesNamed, embedded};
 use crate::failure::Failure;
 use crate::observer::Observer;
+use crate::solver_tasks::SolverRequest;
 
 /// Tasks to prepare.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct PrepareRequest {
     pub embedded: Option<usize>,
     /// Their families; all if the list is empty.
     pub families: Vec<String>,
+    /// Generated problems of the solver environment.
+    pub solver: Option<SolverRequest>,
     /// Benchmarks that no task may be known to.
     pub decontaminate: Vec<PathBuf>,
     /// Words in a row that make a task known to a benchmark.
@@ -42,9 +45,12 @@ pub struct PrepareRequest {
 pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareSummary, Failure> {
     let origins = request.named.origins(observer)?;
     let made = request.embedded.map(|count| embedded(request.seed, count, &request.families));
-    let made = made.transpose()?.unwrap_or_default();
+    let mut made = made.transpose()?.unwrap_or_default();
     if request.embedded.is_some_and(|wanted| made.len() < wanted) {
         observer.note(&format_args!("at most {} embedded tasks can be generated", made.len()));
+    }
+    if let Some(solver) = &request.solver {
+        made.extend(solver.generate(request.seed, request.val_fraction, observer)?);
     }
     // One step for each source and benchmark, and then comparing and writing.
     let steps = origins.len() + request.decontaminate.len() + 2;
@@ -91,6 +97,8 @@ pub(crate) fn sources(request: &PrepareRequest) -> Vec<String> {
         given.map(|(name, path)| format!("{name}: {}", path.display())).collect();
     sources.extend(named.tasks.iter().map(|path| format!("tasks: {}", path.display())));
     sources.extend(request.embedded.map(|count| format!("{count} generated tasks")));
+    let solver = request.solver.as_ref();
+    sources.extend(solver.map(|solver| format!("{} generated models", solver.count)));
     if sources.is_empty() {
         let apps = if named.skip_apps { "" } else { " and APPS" };
         sources.push(format!("MBPP{apps}, from the hub"));

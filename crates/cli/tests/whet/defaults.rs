@@ -5,13 +5,14 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 135] = [
+const DEFAULTS: [(&str, &str); 136] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
     ("prompt.language", "\"en\""),
     ("env.kind", "\"program\""),
     ("env.max_turns", "0"),
+    ("env.rules", "true"),
     ("teacher.api_url", "\"http://localhost:8129/v1/chat/completions\""),
     ("teacher.model_name", "\"Qwen/Qwen3-32B-FP8\""),
     ("teacher.temperature", "0.7"),

@@ -100,9 +100,12 @@ pub struct EnvConfig {
     /// the body names.
     #[schemars(length(min = 1))]
     pub kind: String,
-    /// Maximum turns of an episode; 0 uses the environment's own maximum (1 for programs).
+    /// Maximum turns of an episode; 0 uses the environment's own maximum (1 for programs, 10 for `solver`).
     #[schemars(range(max = 1000))]
     pub max_turns: u32,
+    /// Whether a conversation begins with the rules of its environment, as a system message, where the
+    /// environment has rules (`solver`). Models that were trained on expert rows do not need them.
+    pub rules: bool,
 }
 
 /// The sandbox that programs run in.
@@ -187,7 +190,7 @@ impl Default for PromptConfig {
 
 impl Default for EnvConfig {
     fn default() -> Self {
-        Self { kind: crate::task::PROGRAM.to_owned(), max_turns: 0 }
+        Self { kind: crate::task::PROGRAM.to_owned(), max_turns: 0, rules: true }
     }
 }
 

@@ -81,6 +81,23 @@ pub fn extract(reply: Reply<'_>, form: Form) -> Extraction<'_> {
     }
 }
 
+/// What a reply says outside its thinking, in one text. Thinking that was not closed reaches to the end.
+pub fn outside_thinking(reply: Reply<'_>) -> String {
+    let opened = reply.opened.then_some(tag::THINK);
+    let wanted =
+        ScanOptions { tags: &[tag::THINK], language: Form::ThinkPython.language(), opened };
+    let mut outside = String::new();
+    let mut from = 0;
+    for section in scan(reply.text, wanted).sections {
+        let begin = section.inner.start.saturating_sub(tag::THINK.open.len()).max(from);
+        outside.push_str(&reply.text[from..begin]);
+        outside.push('\n');
+        from = section.end.max(from);
+    }
+    outside.push_str(&reply.text[from..]);
+    outside
+}
+
 impl<'a> Reply<'a> {
     /// A reply of which nothing but its text is known.
     pub fn text(text: &'a str) -> Self {

@@ -28,7 +28,7 @@ mod scan;
 mod tag;
 
 pub use extraction::{
-    Code, Extraction, Origin, Reply, extract, may_be_all_thinking, opens_thinking,
+    Code, Extraction, Origin, Reply, extract, may_be_all_thinking, opens_thinking, outside_thinking,
 };
 pub use response::{Response, ResponseError};
 

@@ -2,7 +2,7 @@
 
 use super::input::{Naming, constant};
 use super::program::{Arguments, Composition};
-use super::random::Random;
+use crate::random::Random;
 
 /// Different arguments for a program: a few edges first, then typical ones.
 pub(super) fn draw(

@@ -11,10 +11,10 @@ use whetstone_core::wire::Object;
 use super::names::TaskNames;
 use super::program::Composition;
 use super::python::WrittenCode;
-use super::random::Random;
 use super::suite::{Case, Cases};
 use super::value::Value;
 use super::{SOURCE, english, reasoning};
+use crate::random::Random;
 
 /// The parts of a task.
 pub(super) struct Draft<'a> {

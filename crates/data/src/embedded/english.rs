@@ -7,8 +7,8 @@
 use super::kind::Left;
 use super::names::{TaskNames, fill, with_constants};
 use super::program::{Composition, ConstantOwner, Stage};
-use super::random::Random;
 use super::value::Type;
+use crate::random::Random;
 
 /// The result of the steps so far, in words.
 struct Talk {

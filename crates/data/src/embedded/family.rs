@@ -5,8 +5,8 @@ use super::elements;
 use super::input::{self, ArgumentKind};
 use super::kind::{Constant, Step};
 use super::program::{Composition, Stage};
-use super::random::Random;
 use super::steps;
+use crate::random::Random;
 
 /// A family.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The arguments of the functions: their names and words, and how values are drawn.
 
 use super::kind::Constant;
-use super::random::Random;
 use super::value::{Type, Value};
+use crate::random::Random;
 
 /// A kind of argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,6 @@ mod names;
 mod normal;
 mod program;
 mod python;
-mod random;
 mod reasoning;
 mod steps;
 mod suite;
@@ -41,11 +40,11 @@ use std::collections::{BTreeMap, HashSet};
 use whetstone_core::{Seed, Task};
 
 use crate::part::Partition;
+use crate::random::Random;
 use draft::Draft;
 use family::{FAMILIES, Family};
 use names::TaskNames;
 use normal::normalised;
-use random::Random;
 
 pub use suite::Discarded;
 

@@ -4,8 +4,8 @@
 use super::input::Naming;
 use super::kind::{Constant, letter};
 use super::program::{Composition, Stage};
-use super::random::Random;
 use super::value::Type;
+use crate::random::Random;
 
 /// The names of one task.
 pub(super) struct TaskNames {

@@ -7,7 +7,7 @@
 use super::kind::Code;
 use super::names::{TaskNames, fill, with_constants};
 use super::program::{Composition, ConstantOwner, Stage};
-use super::random::Random;
+use crate::random::Random;
 
 /// A program, and the names that it gives to what each of its steps takes.
 pub(super) struct WrittenCode {

@@ -3,7 +3,7 @@
 use super::names::{TaskNames, fill};
 use super::program::Composition;
 use super::python::with_elements;
-use super::random::Random;
+use crate::random::Random;
 
 /// The sentences, in the order of the steps; `taken` names what each step takes.
 pub(super) fn reasoning(

@@ -6,8 +6,8 @@
 //! programs and programs with two steps in the wrong order must fail if any input tells them apart.
 
 use super::program::{Arguments, Composition};
-use super::random::Random;
 use super::value::Value;
+use crate::random::Random;
 
 /// One call and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use whetstone_core::Seed;
 use whetstone_data::prepare::{DEFAULT_NGRAM, PrepareSummary, Split, TRAIN, VAL};
+use whetstone_data::solver::SolverOptions;
 use whetstone_data::source::Difficulty;
 
 use super::job::{Job, Kind, StageEnd, Stops, figure, options};
@@ -14,6 +15,7 @@ use crate::dry_run::{DryRun, Outcome};
 use crate::failure::Failure;
 use crate::number;
 use crate::preparing::{self, PrepareRequest, is_download};
+use crate::solver_tasks::SolverRequest;
 use crate::text::many;
 
 /// The kind.
@@ -40,6 +42,8 @@ struct DataOptions {
     leetcode: Option<PathBuf>,
     tasks: Vec<PathBuf>,
     embedded: Option<usize>,
+    /// So many generated infeasible models.
+    solver: Option<usize>,
     families: Vec<String>,
     decontaminate: Vec<PathBuf>,
     limit: Option<usize>,
@@ -122,10 +126,13 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
             tasks: options.tasks,
             difficulties: options.apps_difficulty.into_iter().map(Into::into).collect(),
             skip_apps: options.skip_apps,
-            embedded: options.embedded.is_some(),
+            embedded: options.embedded.is_some() || options.solver.is_some(),
         },
         embedded: options.embedded,
         families: options.families,
+        solver: options
+            .solver
+            .map(|count| SolverRequest { count, options: SolverOptions::default() }),
         decontaminate: options.decontaminate,
         ngram: DEFAULT_NGRAM,
         limit: options.limit,

@@ -9,6 +9,7 @@ use whetstone_data::source::Difficulty;
 use whetstone_recipe::datasets::SourcesNamed;
 use whetstone_recipe::preparing::PrepareRequest;
 
+use super::solver_args::SolverArgs;
 use crate::cli::ConfigArgs;
 
 /// `whet data prepare`.
@@ -59,6 +60,10 @@ pub struct PrepareArgs {
     /// Generate embedded tasks of these families only; an unknown name lists them all
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "embedded")]
     pub families: Vec<String>,
+
+    /// Generated infeasible models to repair.
+    #[command(flatten)]
+    pub solver: SolverArgs,
 
     /// Drop tasks that are contaminated with these benchmarks
     ///
@@ -112,6 +117,7 @@ impl PrepareArgs {
             named: self.named(),
             embedded: self.embedded,
             families: self.families.clone(),
+            solver: self.solver.request(),
             decontaminate: self.decontaminate.clone(),
             ngram: self.ngram,
             limit: self.limit,
@@ -132,7 +138,7 @@ impl PrepareArgs {
             tasks: self.tasks.clone(),
             difficulties: self.apps_difficulty.iter().map(|level| (*level).into()).collect(),
             skip_apps: self.skip_apps,
-            embedded: self.embedded.is_some(),
+            embedded: self.embedded.is_some() || self.solver.solver.is_some(),
         }
     }
 }
@@ -215,6 +221,7 @@ Examples:
   whet data prepare --mbpp mbpp.jsonl --apps apps/ --apps-difficulty introductory,interview
   whet data prepare --mbpp mbpp.jsonl --decontaminate HumanEval.jsonl.gz --strict
   whet data prepare --leetcode LeetCodeDataset-v0.3.1-train.jsonl.gz --out data/leetcode
+  whet data prepare --solver 4000 --out data/solver
   whet data prepare --tasks mine.jsonl theirs.parquet --val-fraction 0.1 --out data/mixed
 
 Exit codes: 0 prepared, 1 prepared but something was bad under --strict, 2 wrong usage, config or

@@ -1,6 +1,7 @@
 //! `whet data prepare`: data sets in, two files of tasks out.
 
 mod args;
+mod solver_args;
 mod summary;
 
 use std::time::Instant;

@@ -4,36 +4,36 @@ use whetstone_core::{Seed, SplitMix};
 
 /// A stream of random choices.
 #[derive(Debug, Clone)]
-pub(super) struct Random(SplitMix);
+pub(crate) struct Random(SplitMix);
 
 impl Random {
-    pub(super) fn new(seed: Seed) -> Self {
+    pub(crate) fn new(seed: Seed) -> Self {
         Self(SplitMix::new(seed))
     }
 
     /// A number below `bound`, which is not 0.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0.below(bound)
     }
 
     /// A number from `low` to `high`, both included.
-    pub(super) fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = usize::try_from(high - low + 1).unwrap_or(1);
         low + i64::try_from(self.below(span)).unwrap_or(0)
     }
 
     /// True in `percent` of all cases.
-    pub(super) fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// One of these, which are not none.
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
     /// One of these texts, which are not none.
-    pub(super) fn phrase(&mut self, phrases: &[&'static str]) -> &'static str {
+    pub(crate) fn phrase(&mut self, phrases: &[&'static str]) -> &'static str {
         self.pick::<&'static str>(phrases)
     }
 }

@@ -1,0 +1,257 @@
+//! Infeasible models that need no download: a base model, injections that break it, and the actions that undo them.
+//!
+//! ```text
+//! family ─► base model around a hidden plan ─► injections ─► certified infeasible ─► names ─► task
+//! ```
+//!
+//! An instance is accepted only if the solver certifies it: the base model has an optimum with a checked witness, each
+//! injection alone makes it infeasible, and the broken model has an IIS with a checked certificate. With several
+//! injections the conflicts share no row, so the second one shows up only after the first was repaired.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `families.rs`, `draft.rs` | base models |
+//! | `inject.rs` | injections |
+//! | `names.rs` | names of rows and variables |
+//! | `options.rs` | how difficult problems are, and how they look |
+
+mod draft;
+mod families;
+mod inject;
+mod names;
+mod options;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use whetstone_core::task::Task;
+use whetstone_core::{Seed, TaskId};
+pub use whetstone_env::solver::View;
+use whetstone_env::solver::{self, Action, Problem};
+use whetstone_solver::{Infeasibility, Limits, Member, Model, SolverError, Verdict, solve};
+
+use self::families::{FAMILIES, Family};
+pub use self::inject::InjectionKind;
+use self::inject::{inject, unique};
+pub use self::names::Names;
+use self::names::Renaming;
+pub use self::options::SolverOptions;
+use crate::part::Partition;
+use crate::random::Random;
+
+/// Draws of one instance before the next seed is taken.
+const TRIES: u64 = 400;
+
+/// A generated problem.
+#[derive(Debug, Clone)]
+pub struct SolverTask {
+    /// The half of the data that its family belongs to.
+    pub part: Partition,
+    /// The task.
+    pub task: Task,
+    /// The problem in its body.
+    pub problem: Problem,
+}
+
+/// Why draws were discarded, with counts.
+pub type Discarded = BTreeMap<&'static str, u64>;
+
+/// Generates problems.
+pub struct SolverTasks<'a> {
+    options: &'a SolverOptions,
+    seed: Seed,
+    next: u64,
+    discarded: Discarded,
+}
+
+/// The names of the families, those for validation last.
+pub fn families() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|family| family.name)
+}
+
+/// Problems could not be generated.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// No draw of an instance was accepted.
+    #[error("no {family} model could be made infeasible with these options in {tries} draws")]
+    Rare {
+        /// The family.
+        family: &'static str,
+        /// The draws.
+        tries: u64,
+    },
+    /// No family is left.
+    #[error("none of the families is for this half of the data")]
+    NoFamily,
+}
+
+impl<'a> SolverTasks<'a> {
+    /// Problems of a seed.
+    pub fn new(options: &'a SolverOptions, seed: Seed) -> Self {
+        Self { options, seed, next: 0, discarded: Discarded::new() }
+    }
+
+    /// The reasons for which draws were discarded.
+    pub fn discarded(&self) -> &Discarded {
+        &self.discarded
+    }
+
+    /// The next problem of a half; families take turns.
+    pub fn next(&mut self, part: Partition) -> Result<SolverTask, GenerateError> {
+        let families: Vec<&Family> = FAMILIES
+            .iter()
+            .filter(|family| family.part == part && self.options.has_family(family.name))
+            .collect();
+        if families.is_empty() {
+            return Err(GenerateError::NoFamily);
+        }
+        let number = self.next;
+        self.next += 1;
+        let seed = self.seed.derive("solver-task", number);
+        let mut random = Random::new(seed);
+        let family = families[random.below(families.len())];
+        for _ in 0..TRIES {
+            match self.draw(family, &mut random) {
+                Ok(problem) => {
+                    let task = as_task(&problem, number)
+                        .map_err(|_| GenerateError::Rare { family: family.name, tries: 1 })?;
+                    return Ok(SolverTask { part, task, problem });
+                }
+                Err(reason) => *self.discarded.entry(reason).or_default() += 1,
+            }
+        }
+        Err(GenerateError::Rare { family: family.name, tries: TRIES })
+    }
+
+    /// One draw: a problem, or why it was discarded.
+    fn draw(&self, family: &Family, random: &mut Random) -> Result<Problem, &'static str> {
+        let size = self.options.draw_size(random);
+        let mut draft = (family.draw)(random, size);
+        draft.shuffle(random);
+        give_unique_names(&mut draft.model);
+        let base = draft.model;
+        if !matches!(verdict(&base)?, Verdict::Optimal(_)) {
+            return Err("base model has no optimum");
+        }
+        let wanted = self.options.draw_conflicts(random);
+        let (mut broken, mut undo) = injected(&base, wanted, self.options, random)?;
+        let Verdict::Infeasible(found) = verdict(&broken)? else { return Err("still feasible") };
+        if !self.options.takes_iis(found.members.len()) {
+            return Err("size of the IIS");
+        }
+        let mut base = base;
+        let renaming = Renaming::of(&broken, self.options.names);
+        renaming.model(&mut broken);
+        renaming.model(&mut base);
+        undo.iter_mut().for_each(|action| renaming.action(action));
+        let family = family.name.to_owned();
+        let (view, show_iis) = (self.options.draw_view(random), self.options.show_iis);
+        Ok(Problem { family, view, show_iis, broken, base: Some(base), undo })
+    }
+}
+
+fn give_unique_names(model: &mut Model) {
+    for (at, row) in model.rows.iter_mut().enumerate() {
+        row.name = unique(&row.name, at);
+    }
+    for (at, variable) in model.variables.iter_mut().enumerate() {
+        variable.name = unique(&variable.name, at);
+    }
+}
+
+fn verdict(model: &Model) -> Result<Verdict, &'static str> {
+    solve(model, &Limits::default()).map_err(|err| match err {
+        SolverError::OutOfBudget { .. } => "solver out of budget",
+        _ => "no certified verdict",
+    })
+}
+
+/// Injects so many conflicts, each infeasible alone and none sharing a row with another.
+fn injected(
+    base: &Model,
+    wanted: usize,
+    options: &SolverOptions,
+    random: &mut Random,
+) -> Result<(Model, Vec<Action>), &'static str> {
+    let (mut broken, mut undo) = (base.clone(), Vec::new());
+    let mut used: BTreeSet<String> = BTreeSet::new();
+    for _ in 0..wanted {
+        let kind = options.draw_injection(random);
+        let mut draws = random.clone();
+        let mut alone = base.clone();
+        let action = inject(&mut alone, kind, random).ok_or("nothing to inject")?;
+        let Verdict::Infeasible(found) = verdict(&alone)? else { return Err("still feasible") };
+        let names = member_names(&alone, &found);
+        if names.iter().any(|name| used.contains(name)) {
+            return Err("conflicts share a row");
+        }
+        used.extend(names);
+        // The same draws on the model that has the other injections. New rows may have shifted others.
+        if undo.is_empty() {
+            broken = alone;
+        } else {
+            transfer(base, &alone, &mut broken, &mut draws)?;
+        }
+        undo.push(action);
+    }
+    Ok((broken, undo))
+}
+
+/// Brings the one difference between `base` and `alone` into `broken`.
+fn transfer(
+    base: &Model,
+    alone: &Model,
+    broken: &mut Model,
+    random: &mut Random,
+) -> Result<(), &'static str> {
+    for row in &alone.rows {
+        let before = base.rows.iter().find(|other| other.name == row.name);
+        match (before, broken.row(&row.name)) {
+            (None, None) => {
+                let at = random.below(broken.rows.len() + 1);
+                broken.rows.insert(at, row.clone());
+            }
+            (None, Some(_)) => return Err("two injected rows of one name"),
+            (Some(before), Some(at)) if before != row => broken.rows[at] = row.clone(),
+            _ => {}
+        }
+    }
+    for (at, variable) in alone.variables.iter().enumerate() {
+        if base.variables[at] != *variable {
+            broken.variables[at] = variable.clone();
+        }
+    }
+    Ok(())
+}
+
+fn member_names(model: &Model, found: &Infeasibility) -> Vec<String> {
+    let name = |member: &Member| match *member {
+        Member::Row(row) => model.rows[row].name.clone(),
+        Member::LowerBound(variable) | Member::UpperBound(variable) => {
+            format!("bound {}", model.variables[variable].name)
+        }
+    };
+    found.members.iter().map(name).collect()
+}
+
+/// The problem as a task.
+fn as_task(problem: &Problem, number: u64) -> Result<Task, String> {
+    let statement = solver::statement(problem).map_err(|err| err.to_string())?;
+    let Verdict::Infeasible(found) = verdict(&problem.broken)? else {
+        return Err("the broken model is feasible".to_owned());
+    };
+    Ok(Task {
+        id: TaskId::try_from(format!("solver/{}/{number}", problem.family))?,
+        source: Some(format!("solver/{}", problem.family)),
+        difficulty: Some(solver::difficulty(found.members.len()).to_owned()),
+        statement,
+        language: whetstone_core::program::Language::default(),
+        reference: None,
+        setup: String::new(),
+        tests: whetstone_core::tests::Tests::Absent,
+        body: Some(problem.body()),
+        rest: whetstone_core::wire::Object::new(),
+    })
+}

@@ -1,0 +1,75 @@
+//! How difficult problems are, and how they look.
+
+use std::ops::RangeInclusive;
+
+use whetstone_env::solver::View;
+
+use super::inject::InjectionKind;
+use super::names::Names;
+use crate::random::Random;
+
+/// What problems are generated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SolverOptions {
+    /// Families; all if empty.
+    pub families: Vec<String>,
+    /// Kinds of injections.
+    pub injections: Vec<InjectionKind>,
+    /// Conflicts of a problem.
+    pub conflicts: RangeInclusive<usize>,
+    /// Size of a model: larger ones have more rows and variables.
+    pub size: RangeInclusive<usize>,
+    /// Members of the IIS that is shown first.
+    pub iis: RangeInclusive<usize>,
+    /// Forms in which models are shown.
+    pub views: Vec<View>,
+    /// How rows and variables are named.
+    pub names: Names,
+    /// Whether the IIS is shown, or has to be asked for.
+    pub show_iis: bool,
+}
+
+impl Default for SolverOptions {
+    fn default() -> Self {
+        Self {
+            families: Vec::new(),
+            injections: InjectionKind::ALL.to_vec(),
+            conflicts: 1..=3,
+            size: 1..=3,
+            iis: 2..=12,
+            views: vec![View::Code, View::Lp, View::Table],
+            names: Names::Words,
+            show_iis: true,
+        }
+    }
+}
+
+impl SolverOptions {
+    pub(super) fn has_family(&self, name: &str) -> bool {
+        self.families.is_empty() || self.families.iter().any(|family| family == name)
+    }
+
+    pub(super) fn takes_iis(&self, members: usize) -> bool {
+        self.iis.contains(&members)
+    }
+
+    pub(super) fn draw_size(&self, random: &mut Random) -> usize {
+        within(&self.size, random)
+    }
+
+    pub(super) fn draw_conflicts(&self, random: &mut Random) -> usize {
+        within(&self.conflicts, random)
+    }
+
+    pub(super) fn draw_injection(&self, random: &mut Random) -> InjectionKind {
+        self.injections[random.below(self.injections.len())]
+    }
+
+    pub(super) fn draw_view(&self, random: &mut Random) -> View {
+        self.views[random.below(self.views.len())]
+    }
+}
+
+fn within(range: &RangeInclusive<usize>, random: &mut Random) -> usize {
+    range.start() + random.below(range.end() - range.start() + 1)
+}
