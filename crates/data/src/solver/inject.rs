@@ -68,7 +68,7 @@ const LARGEST: f64 = 1e4;
 
 /// `Σ y_i a_i x >= Σ y_i b_i + δ`, where `a_i x <= b_i` are rows of the model.
 fn contradict(model: &mut Model, random: &mut Random) -> Option<Action> {
-    let parents = 1 + random.below(4);
+    let parents = 1 + random.below(5);
     let mut sum = vec![0.0; model.variables.len()];
     let mut limit = 0.0;
     let mut taken = Vec::new();

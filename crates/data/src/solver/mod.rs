@@ -41,8 +41,12 @@ pub use self::options::SolverOptions;
 use crate::part::Partition;
 use crate::random::Random;
 
+/// Draws of one injection before the whole model is drawn again.
+const INJECTIONS: usize = 30;
 /// Draws of one instance before the next seed is taken.
-const TRIES: u64 = 400;
+const TRIES: usize = 400;
+/// Draws after which one conflict fewer is enough.
+const FEWER: usize = 10;
 
 /// A generated problem.
 #[derive(Debug, Clone)]
@@ -112,8 +116,12 @@ impl<'a> SolverTasks<'a> {
         let seed = self.seed.derive("solver-task", number);
         let mut random = Random::new(seed);
         let family = families[random.below(families.len())];
-        for _ in 0..TRIES {
-            match self.draw(family, &mut random) {
+        let conflicts = self.options.draw_conflicts(&mut random);
+        for tried in 0..TRIES {
+            // Dense models have little room for several conflicts: after some draws, one fewer is enough.
+            let fewer =
+                conflicts.saturating_sub(tried / FEWER).max(*self.options.conflicts.start());
+            match self.draw(family, fewer, &mut random) {
                 Ok(problem) => {
                     let task = as_task(&problem, number)
                         .map_err(|_| GenerateError::Rare { family: family.name, tries: 1 })?;
@@ -122,12 +130,17 @@ impl<'a> SolverTasks<'a> {
                 Err(reason) => *self.discarded.entry(reason).or_default() += 1,
             }
         }
-        Err(GenerateError::Rare { family: family.name, tries: TRIES })
+        Err(GenerateError::Rare { family: family.name, tries: TRIES as u64 })
     }
 
     /// One draw: a problem, or why it was discarded.
-    fn draw(&self, family: &Family, random: &mut Random) -> Result<Problem, &'static str> {
-        let size = self.options.draw_size(random);
+    fn draw(
+        &self,
+        family: &Family,
+        conflicts: usize,
+        random: &mut Random,
+    ) -> Result<Problem, &'static str> {
+        let size = self.options.draw_size(conflicts, random);
         let mut draft = (family.draw)(random, size);
         draft.shuffle(random);
         give_unique_names(&mut draft.model);
@@ -135,8 +148,7 @@ impl<'a> SolverTasks<'a> {
         if !matches!(verdict(&base)?, Verdict::Optimal(_)) {
             return Err("base model has no optimum");
         }
-        let wanted = self.options.draw_conflicts(random);
-        let (mut broken, mut undo) = injected(&base, wanted, self.options, random)?;
+        let (mut broken, mut undo) = injected(&base, conflicts, self.options, random)?;
         let Verdict::Infeasible(found) = verdict(&broken)? else { return Err("still feasible") };
         if !self.options.takes_iis(found.members.len()) {
             return Err("size of the IIS");
@@ -171,32 +183,56 @@ fn verdict(model: &Model) -> Result<Verdict, &'static str> {
 /// Injects so many conflicts, each infeasible alone and none sharing a row with another.
 fn injected(
     base: &Model,
-    wanted: usize,
+    conflicts: usize,
     options: &SolverOptions,
     random: &mut Random,
 ) -> Result<(Model, Vec<Action>), &'static str> {
     let (mut broken, mut undo) = (base.clone(), Vec::new());
     let mut used: BTreeSet<String> = BTreeSet::new();
-    for _ in 0..wanted {
-        let kind = options.draw_injection(random);
-        let mut draws = random.clone();
-        let mut alone = base.clone();
-        let action = inject(&mut alone, kind, random).ok_or("nothing to inject")?;
-        let Verdict::Infeasible(found) = verdict(&alone)? else { return Err("still feasible") };
-        let names = member_names(&alone, &found);
-        if names.iter().any(|name| used.contains(name)) {
-            return Err("conflicts share a row");
-        }
-        used.extend(names);
-        // The same draws on the model that has the other injections. New rows may have shifted others.
-        if undo.is_empty() {
-            broken = alone;
-        } else {
-            transfer(base, &alone, &mut broken, &mut draws)?;
-        }
-        undo.push(action);
+    for _ in 0..conflicts {
+        let conflict = conflict(base, options, &used, random)?;
+        transfer(base, &conflict.alone, &mut broken, random)?;
+        used.extend(conflict.members);
+        undo.push(conflict.undo);
     }
     Ok((broken, undo))
+}
+
+/// One injection in the base model.
+struct Conflict {
+    /// The base model with this injection alone.
+    alone: Model,
+    undo: Action,
+    /// The names of its IIS.
+    members: Vec<String>,
+}
+
+/// Draws an injection of one kind until it makes the base model infeasible beside what others use.
+fn conflict(
+    base: &Model,
+    options: &SolverOptions,
+    used: &BTreeSet<String>,
+    random: &mut Random,
+) -> Result<Conflict, &'static str> {
+    let kind = options.draw_injection(random);
+    let mut reason = "nothing to inject";
+    for _ in 0..INJECTIONS {
+        let mut alone = base.clone();
+        let Some(undo) = inject(&mut alone, kind, random) else { continue };
+        let Verdict::Infeasible(found) = verdict(&alone)? else {
+            reason = "still feasible";
+            continue;
+        };
+        let members = member_names(&alone, &found);
+        if !options.takes_iis(members.len()) {
+            reason = "size of the IIS";
+        } else if members.iter().any(|name| used.contains(name)) {
+            reason = "conflicts share a row";
+        } else {
+            return Ok(Conflict { alone, undo, members });
+        }
+    }
+    Err(reason)
 }
 
 /// Brings the one difference between `base` and `alone` into `broken`.

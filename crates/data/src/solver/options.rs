@@ -36,7 +36,7 @@ impl Default for SolverOptions {
             injections: InjectionKind::ALL.to_vec(),
             conflicts: 1..=3,
             size: 1..=3,
-            iis: 2..=12,
+            iis: 3..=12,
             views: vec![View::Code, View::Lp, View::Table],
             names: Names::Words,
             show_iis: true,
@@ -53,8 +53,9 @@ impl SolverOptions {
         self.iis.contains(&members)
     }
 
-    pub(super) fn draw_size(&self, random: &mut Random) -> usize {
-        within(&self.size, random)
+    /// A size; a model of several conflicts has at least as much room, if the options allow it.
+    pub(super) fn draw_size(&self, conflicts: usize, random: &mut Random) -> usize {
+        within(&self.size, random).max(conflicts.min(*self.size.end()))
     }
 
     pub(super) fn draw_conflicts(&self, random: &mut Random) -> usize {

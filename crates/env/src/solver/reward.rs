@@ -3,7 +3,7 @@
 //! ```text
 //! solved:    R = 0.97^max(0, steps - s) · (0.35 + 0.65 K) - 0.03 · invalid,  at least 0.2
 //! unsolved:  R = 0.05 · share of valid actions
-//! K = 0.4 P_in + 0.25 P_out + 0.2 P_obj + 0.15 P_min
+//! K = 0.4 P_in + 0.25 P_out + kept · (0.2 P_obj + 0.15 P_min),   kept = (0.4 P_in + 0.25 P_out) / 0.65
 //! ```
 //!
 //! | term | against the hidden base model |
@@ -12,6 +12,9 @@
 //! | `base_optimum_kept` P_out | 1 if the base optimum is feasible in the repaired model |
 //! | `objective_kept` P_obj | max(0, 1 - abs(z - z0) / (abs(z0) + 1)) |
 //! | `small_repair` P_min | cost of undoing the injections / cost of the edits made, at most 1 |
+//!
+//! A similar objective or a cheap repair counts only as far as the base model is kept: paid apart, they made dropping
+//! any row of the IIS worth more than half of the reward (`docs/adr/0019-solver-reward.md`).
 //!
 //! s is the number of injections. "OPTIMAL" alone is worth little, because dropping any row of the IIS often reaches
 //! it. Nothing is paid for printing the IIS, nor for a smaller one: the size of an IIS is not monotone.
@@ -141,7 +144,9 @@ pub(super) fn solved(kept: Kept, done: Done, needed: usize) -> Reward {
     let extra = done.steps.saturating_sub(needed);
     let factor = PER_STEP.powi(i32::try_from(extra).unwrap_or(i32::MAX));
     let keeping = (1.0 - OPTIMAL) * factor;
-    let weights = if kept.has_base { [0.4, 0.25, 0.2, 0.15] } else { [0.0, 0.0, 0.0, 1.0] };
+    let share = (0.4 * kept.rows + 0.25 * kept.optimum) / 0.65;
+    let with_base = [0.4, 0.25, 0.2 * share, 0.15 * share];
+    let weights = if kept.has_base { with_base } else { [0.0, 0.0, 0.0, 1.0] };
     let values = [kept.rows, kept.optimum, kept.objective, kept.small];
     let names = ["base_rows_kept", "base_optimum_kept", "objective_kept", "small_repair"];
     let mut terms = BTreeMap::from([term("optimal", 1.0, OPTIMAL * factor)]);

@@ -34,7 +34,7 @@ pub struct SolverArgs {
     pub size: RangeInclusive<usize>,
 
     /// Members of the IIS that is shown first
-    #[arg(long, value_name = "N|A-B", default_value = "2-12", value_parser = range, requires = "solver")]
+    #[arg(long, value_name = "N|A-B", default_value = "3-12", value_parser = range, requires = "solver")]
     pub iis: RangeInclusive<usize>,
 
     /// Forms in which models are shown [default: all]
