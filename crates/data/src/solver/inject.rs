@@ -10,6 +10,7 @@
 //!
 //! An injection may leave the model feasible; then it is drawn again.
 
+use serde::Deserialize;
 use whetstone_env::solver::{Action, Bound};
 use whetstone_solver::{Model, Row, Term};
 
@@ -17,7 +18,8 @@ use super::draft::real;
 use crate::random::Random;
 
 /// The kinds of injections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum InjectionKind {
     /// A row that contradicts others.
     Row,
@@ -35,17 +37,6 @@ impl InjectionKind {
     /// All kinds.
     pub const ALL: [Self; 5] =
         [Self::Row, Self::Limit, Self::Sense, Self::Coefficient, Self::Bound];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Row => "row",
-            Self::Limit => "limit",
-            Self::Sense => "sense",
-            Self::Coefficient => "coefficient",
-            Self::Bound => "bound",
-        }
-    }
 }
 
 /// Changes the model; the action that undoes it, or none if nothing could be changed this way.

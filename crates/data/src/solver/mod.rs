@@ -37,7 +37,7 @@ pub use self::inject::InjectionKind;
 use self::inject::{inject, unique};
 pub use self::names::Names;
 use self::names::Renaming;
-pub use self::options::SolverOptions;
+pub use self::options::{SolverOptions, checked_range};
 use crate::part::Partition;
 use crate::random::Random;
 

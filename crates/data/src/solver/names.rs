@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::Deserialize;
 use whetstone_env::solver::Action;
 use whetstone_solver::Model;
 
 use super::inject::role;
 
 /// How rows and variables are named.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Names {
     /// By their role: `demand2`, `make1`.
     #[default]

@@ -1,25 +1,37 @@
-//! How difficult problems are, and how they look.
+//! How difficult problems are, and how they look. In a stage file:
+//!
+//! ```toml
+//! solver_options = { injections = ["row", "sense"], conflicts = [1, 2], views = ["lp"], names = "plain" }
+//! ```
 
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Deserializer};
 use whetstone_env::solver::View;
 
 use super::inject::InjectionKind;
 use super::names::Names;
 use crate::random::Random;
 
+/// The largest end of a range.
+const LARGEST: usize = 20;
+
 /// What problems are generated.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SolverOptions {
     /// Families; all if empty.
     pub families: Vec<String>,
     /// Kinds of injections.
     pub injections: Vec<InjectionKind>,
     /// Conflicts of a problem.
+    #[serde(deserialize_with = "range")]
     pub conflicts: RangeInclusive<usize>,
     /// Size of a model: larger ones have more rows and variables.
+    #[serde(deserialize_with = "range")]
     pub size: RangeInclusive<usize>,
     /// Members of the IIS that is shown first.
+    #[serde(deserialize_with = "range")]
     pub iis: RangeInclusive<usize>,
     /// Forms in which models are shown.
     pub views: Vec<View>,
@@ -69,6 +81,24 @@ impl SolverOptions {
     pub(super) fn draw_view(&self, random: &mut Random) -> View {
         self.views[random.below(self.views.len())]
     }
+}
+
+/// `[1, 3]`.
+fn range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RangeInclusive<usize>, D::Error> {
+    let [low, high] = <[usize; 2]>::deserialize(deserializer)?;
+    checked_range(low, high).map_err(serde::de::Error::custom)
+}
+
+/// A range from at least 1 to at most 20.
+///
+/// # Errors
+///
+/// A sentence about what is expected.
+pub fn checked_range(low: usize, high: usize) -> Result<RangeInclusive<usize>, String> {
+    if 1 <= low && low <= high && high <= LARGEST {
+        return Ok(low..=high);
+    }
+    Err(format!("expected two numbers from 1 to {LARGEST}, the smaller one first"))
 }
 
 fn within(range: &RangeInclusive<usize>, random: &mut Random) -> usize {

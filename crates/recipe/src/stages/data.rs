@@ -42,8 +42,8 @@ struct DataOptions {
     leetcode: Option<PathBuf>,
     tasks: Vec<PathBuf>,
     embedded: Option<usize>,
-    /// So many generated infeasible models.
     solver: Option<usize>,
+    solver_options: SolverOptions,
     families: Vec<String>,
     decontaminate: Vec<PathBuf>,
     limit: Option<usize>,
@@ -132,7 +132,7 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
         families: options.families,
         solver: options
             .solver
-            .map(|count| SolverRequest { count, options: SolverOptions::default() }),
+            .map(|count| SolverRequest { count, options: options.solver_options }),
         decontaminate: options.decontaminate,
         ngram: DEFAULT_NGRAM,
         limit: options.limit,

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use clap::{Args, ValueEnum};
-use whetstone_data::solver::{InjectionKind, Names, SolverOptions, View};
+use whetstone_data::solver::{InjectionKind, Names, SolverOptions, View, checked_range};
 use whetstone_recipe::solver_tasks::SolverRequest;
 
 /// Generated infeasible models to repair.
@@ -139,5 +139,5 @@ fn range(text: &str) -> Result<RangeInclusive<usize>, String> {
         Some((low, high)) => (number(low)?, number(high)?),
         None => (number(text)?, number(text)?),
     };
-    if (1..=20).contains(&low) && low <= high && high <= 20 { Ok(low..=high) } else { Err(bad()) }
+    checked_range(low, high).map_err(|_| bad())
 }
