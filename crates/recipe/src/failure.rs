@@ -186,6 +186,9 @@ pub enum Failure {
     /// A file of traces has a line that is not a trace.
     #[error(transparent)]
     Traces(LineError),
+    /// A file of SFT rows has a line that is not a row.
+    #[error(transparent)]
+    Rows(LineError),
     /// Stages of a file cannot run, or not go on.
     #[error("{problem}")]
     Stages {
@@ -344,6 +347,10 @@ impl Failure {
             ),
             Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
             Self::NoPairs { .. } => Some(MAKE_PAIRS),
+            Self::Rows(_) => Some(
+                "a row has `instruction`, `input` and `output`, and may have `history`: \
+                 `whet teach --rows FILE` writes such a file",
+            ),
             Self::Config(_)
             | Self::Lines(_)
             | Self::Pairs(_)

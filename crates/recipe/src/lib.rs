@@ -52,6 +52,8 @@ pub mod validation;
 
 /// The file of traces in a run.
 pub const TRACES: &str = "teacher_traces.jsonl";
+/// The name of a file of SFT rows, beside the traces.
+pub const ROWS: &str = "sft_rows.jsonl";
 
 /// A count to compute with.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run")]

@@ -94,8 +94,16 @@ pub enum TrainError {
     /// A file without a rollout that has a reward.
     #[error("`{}` has no rollout with a reward", .0.display())]
     NoRollouts(PathBuf),
+    /// A row whose conversation is no prompt.
+    #[error("row {row} cannot be rendered: {problem}")]
+    Row {
+        /// Its number among the rows, counted from 1.
+        row: u64,
+        /// Why not.
+        problem: String,
+    },
     /// Nothing to learn by heart.
-    #[error("no trace makes a row to learn from")]
+    #[error("there is no row to learn from")]
     NoRows,
     /// A preference pair that cannot be learnt from.
     #[error("the preference pair `{id}` cannot be used: {problem}")]
@@ -330,7 +338,10 @@ impl TrainError {
                 Some("raise `training.max_length`, or lower `grpo.max_completion_length`")
             }
             Self::NoRows => {
-                Some("name other traces with `--traces`, or collect some: `whet teach`")
+                Some(
+                    "name other traces with `--traces` or rows with `--rows`, or collect some: \
+                     `whet teach`",
+                )
             }
             Self::NoPairs { .. } => {
                 Some("raise `training.max_length`, or name other pairs with `--pairs`")

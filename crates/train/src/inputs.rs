@@ -7,7 +7,7 @@
 //!   held_out.jsonl   the same, if there are any
 //! ```
 //!
-//! Traces, rollouts, preference pairs and an adapter that a training begins with are not copied: they are
+//! Traces, SFT rows, rollouts, preference pairs and an adapter that a training begins with are not copied: they are
 //! many times as large, and their digest is compared.
 
 use std::fs::File;
@@ -38,6 +38,8 @@ pub struct Files {
     pub held_out: Option<PathBuf>,
     /// Traces of a teacher.
     pub traces: Option<PathBuf>,
+    /// SFT rows.
+    pub rows: Option<PathBuf>,
     /// Recorded rollouts.
     pub rollouts: Option<PathBuf>,
     /// Preference pairs to learn from.
@@ -65,6 +67,8 @@ struct List {
     held_out: Option<Input>,
     traces: Option<Input>,
     rollouts: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pairs: Option<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,6 +162,7 @@ impl Known {
         let plain = |flag, given: &Option<PathBuf>, known: &Option<Input>| {
             same(flag, given.as_deref(), known.as_ref(), None)
         };
+        let rows = plain("rows", &given.rows, &self.list.rows)?;
         let pairs = plain("pairs", &given.pairs, pairs)?;
         let held_out_pairs = plain("held-out-pairs", &given.held_out_pairs, held_out_pairs)?;
         let adapter = plain("from", &given.adapter, adapter)?;
@@ -166,6 +171,7 @@ impl Known {
             tasks,
             held_out,
             traces,
+            rows,
             rollouts,
             pairs,
             held_out_pairs,
@@ -228,6 +234,7 @@ pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
         tasks: input(&files.tasks)?,
         held_out: input(&files.held_out)?,
         traces: input(&files.traces)?,
+        rows: input(&files.rows)?,
         rollouts: input(&files.rollouts)?,
         pairs: input(&files.pairs)?,
         held_out_pairs: input(&files.held_out_pairs)?,

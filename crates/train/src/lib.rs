@@ -37,6 +37,7 @@ mod rows;
 pub mod session;
 pub mod sft;
 mod sft_gradient;
+mod sft_rows;
 pub mod student;
 #[cfg(test)]
 mod testing;
@@ -50,4 +51,5 @@ pub use example::Example;
 pub use rollouts::collecting::fits;
 pub use rollouts::tasks::TaskWithTraces;
 pub use rows::{Ending, rows, thinking};
+pub use sft_rows::{RowExamples, row_examples};
 pub use student::Student;

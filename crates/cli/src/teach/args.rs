@@ -20,9 +20,13 @@ pub struct TeachArgs {
     #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
     pub out: PathBuf,
 
-    /// Source of the traces
-    #[arg(long, value_enum, default_value_t = TeacherArg::Remote, value_name = "WHO")]
-    pub teacher: TeacherArg,
+    /// Output file for SFT rows of the samples that are kept: `whet train sft --rows FILE`
+    #[arg(long, value_name = "FILE")]
+    pub rows: Option<PathBuf>,
+
+    /// Source of the traces; given several times, each is asked about every task
+    #[arg(long, value_enum, default_values_t = [TeacherArg::Remote], value_name = "WHO")]
+    pub teacher: Vec<TeacherArg>,
 
     /// Only test whether and how the server answers
     #[arg(long, conflicts_with_all = ["max_tasks", "num_samples", "only_missing", "fresh"])]
@@ -72,9 +76,9 @@ pub struct TeachArgs {
 /// The source of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TeacherArg {
-    /// The OpenAI-compatible server at `teacher.api_url`.
+    /// The OpenAI-compatible server at `teacher.api_url`: `teacher.model_name`, or each of `teacher.models`.
     Remote,
-    /// The trace in a task's field `trace`, one per task; no server.
+    /// The expert of the task's environment, or the trace in its field `trace`, one per task; no server.
     Embedded,
     /// The task's reference solution, without thinking, one per task; no server.
     Reference,
@@ -86,11 +90,8 @@ impl TeachArgs {
         TeachRequest {
             tasks: self.tasks.clone(),
             out: self.out.clone(),
-            teacher: match self.teacher {
-                TeacherArg::Remote => TeacherChoice::Remote,
-                TeacherArg::Embedded => TeacherChoice::Embedded,
-                TeacherArg::Reference => TeacherChoice::Reference,
-            },
+            rows: self.rows.clone(),
+            teachers: self.teacher.iter().map(|who| who.choice()).collect(),
             max_tasks: self.max_tasks,
             num_samples: self.num_samples,
             only_missing: self.only_missing,
@@ -102,10 +103,25 @@ impl TeachArgs {
     }
 }
 
+impl TeacherArg {
+    fn choice(self) -> TeacherChoice {
+        match self {
+            Self::Remote => TeacherChoice::Remote,
+            Self::Embedded => TeacherChoice::Embedded,
+            Self::Reference => TeacherChoice::Reference,
+        }
+    }
+}
+
 const AFTER_HELP: &str = "\
 Every line of the output is one reply: the prompt, the extracted thinking and code, the raw text, the
 token usage, and the judge's verdict on the code, so that training can use only traces that pass.
 Lines are in the order of the tasks, then of the samples.
+
+A task whose environment has several turns is taught as an episode: the teacher is asked turn by turn, with
+the whole conversation, until the episode is over or its turns (`env.max_turns`) are used up. Its line has all
+turns under `episode`. `--rows` writes one row a kept sample: solved, in at most `teacher.max_kept_turns` turns,
+and no reply cut off. The table counts kept, unsolved, too long, cut off and failed by teacher.
 
 Every answer is stored in OUT.journal as soon as it arrives. To resume a run that was killed, or whose
 server went away, run the same command again: no answered request is repeated, and a failed one, which
@@ -121,6 +137,8 @@ Examples:
   whet teach --teacher embedded
   whet teach --teacher reference               reference solutions as traces for `whet train sft`
   whet teach --only-missing --num-samples 16
+  whet teach --teacher embedded --rows data/sft_rows.jsonl      rows of an environment's expert
+  whet teach --set teacher.models='[\"gpt-5.2-chat\",\"o4-mini\"]' --rows data/sft_rows.jsonl
 
 Exit codes: 0 every sample was answered and judged, 1 some sample was not or the server does not
 answer `--test-connection`, 2 wrong usage, config or input, 3 the teacher went away or something

@@ -6,15 +6,18 @@ use whetstone_recipe::teaching::connection::{self, Answered, Connection};
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
 
-/// Tests the server and prints the result.
+/// Tests the server with each of its models and prints the results.
 pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Result<Exit> {
     let seen = connection::test(config);
-    if json {
-        printer.json(&seen)?;
-    } else {
-        printer.raw(&text(&seen, config, printer))?;
+    match seen.as_slice() {
+        [one] if json => printer.json(one)?,
+        several if json => printer.json(&several)?,
+        all => {
+            let texts: Vec<String> = all.iter().map(|one| text(one, config, printer)).collect();
+            printer.raw(&texts.join("\n"))?;
+        }
     }
-    Ok(if seen.ok { Exit::Done } else { Exit::No })
+    Ok(if seen.iter().all(|one| one.ok) { Exit::Done } else { Exit::No })
 }
 
 fn text(seen: &Connection, config: &Config, printer: Printer) -> String {

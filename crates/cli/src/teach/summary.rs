@@ -1,10 +1,11 @@
 //! The report as a person reads it.
 
+use std::fmt::Write;
 use std::path::Path;
 
-use whetstone_recipe::text::{many, percent};
+use whetstone_recipe::text::{many, percent, plain};
 use whetstone_record::batch::path_beside;
-use whetstone_rollout::teach::TeachSummary;
+use whetstone_rollout::teach::{TeachSummary, TeacherCounts};
 
 use crate::printer::{Printer, Tone};
 use crate::summary::{self, Lines, NotRun, bad_lines, messages};
@@ -13,6 +14,8 @@ use super::args::{TeachArgs, TeacherArg};
 
 /// Bad lines and reasons that are shown; the report has more.
 const SHOWN: usize = 5;
+/// Characters of a teacher's name that are shown.
+const NAME_CHARS: usize = 24;
 
 /// Prints the summary.
 pub(super) fn print(
@@ -20,22 +23,27 @@ pub(super) fn print(
     args: &TeachArgs,
     printer: Printer,
 ) -> anyhow::Result<()> {
-    printer.raw(&text(report, args.teacher, &args.out, printer))
+    let mut text = text(report, &args.teacher, &args.out, printer);
+    if let Some(rows) = &args.rows {
+        let _ = writeln!(text, "\n{} in {}", many(report.rows, "row"), rows.display());
+    }
+    printer.raw(&text)
 }
 
-fn text(report: &TeachSummary, teacher: TeacherArg, output: &Path, printer: Printer) -> String {
+fn text(report: &TeachSummary, teachers: &[TeacherArg], output: &Path, printer: Printer) -> String {
     let mut text = Vec::new();
     head(&mut text, report, output);
     if report.without_trace > 0 {
-        let missing = match teacher {
-            TeacherArg::Reference => "reference solution",
-            TeacherArg::Embedded | TeacherArg::Remote => "trace of its own",
+        let missing = match teachers {
+            [TeacherArg::Reference] => "reference solution",
+            _ => "trace of its own",
         };
         text.push(format!("  {} without a {missing}", many(report.without_trace, "task")));
     }
     bad_tasks(&mut text, report, printer);
     table(&mut text, report);
     verdicts(&mut text, report);
+    by_teacher(&mut text, report);
     missing(&mut text, report, output, printer);
     text.join("\n") + "\n"
 }
@@ -101,6 +109,28 @@ fn verdicts(text: &mut Lines, report: &TeachSummary) {
     }
 }
 
+/// What became of the samples of each teacher, if there are several or episodes.
+fn by_teacher(text: &mut Lines, report: &TeachSummary) {
+    if report.teachers.len() < 2 && report.episodes == 0 {
+        return;
+    }
+    let row = |name: &str, cells: [&str; 5]| {
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
+        format!("  {name:<24}{cells}")
+    };
+    let heads = ["kept", "unsolved", "too long", "cut off", "failed"];
+    text.push(format!("\n{}", row("teacher", heads)));
+    for (name, counts) in &report.teachers {
+        let TeacherCounts { kept, unsolved, too_long, cut_off, failed, .. } = *counts;
+        let cells = [kept, unsolved, too_long, cut_off, failed].map(|count| count.to_string());
+        text.push(row(&plain(name, NAME_CHARS), cells.each_ref().map(String::as_str)));
+    }
+    if report.episodes > 0 {
+        let (turns, episodes) = (many(report.turns, "turn"), many(report.episodes, "episode"));
+        text.push(format!("  {turns} in {episodes}"));
+    }
+}
+
 fn missing(text: &mut Lines, report: &TeachSummary, output: &Path, printer: Printer) {
     if report.failed > 0 {
         let word = printer.toned("not answered", Tone::Bad);
@@ -146,7 +176,7 @@ mod tests {
             broken_tasks: [("t/1".to_owned(), "the setup cannot be used".to_owned())].into(),
             ..TeachSummary::default()
         };
-        let shown = text(&report, TeacherArg::Remote, Path::new("t.jsonl"), Printer::new(true));
+        let shown = text(&report, &[TeacherArg::Remote], Path::new("t.jsonl"), Printer::new(true));
         let expected = "\
   cannot be judged 2 samples: their tasks' tests are broken
     t/1: the setup cannot be used
@@ -176,7 +206,7 @@ mod tests {
             verdicts: [("pass".to_owned(), 2880), ("wrong".to_owned(), 320)].into(),
             ..TeachSummary::default()
         };
-        let shown = text(&report, TeacherArg::Remote, Path::new("t.jsonl"), Printer::new(true));
+        let shown = text(&report, &[TeacherArg::Remote], Path::new("t.jsonl"), Printer::new(true));
         let expected = "\
 3200 responses to 401 tasks in t.jsonl, in 152.5 s
   3208 requests, 21.0 a second

@@ -13,10 +13,10 @@ use crate::cli::ConfigArgs;
 /// `whet train …`.
 #[derive(Debug, Subcommand)]
 pub enum TrainCommand {
-    /// Fine-tune the student on teacher traces (SFT)
+    /// Fine-tune the student on teacher traces, or on rows of conversations (SFT)
     ///
     /// Trains on the passing traces of a teacher, with cross-entropy on thinking and code; prompts are
-    /// masked. The LoRA adapter, or with `--set training.train=full` the whole model, is written to
+    /// masked. With `--rows` it trains on every reply of conversations, as they stand in the file. The LoRA adapter, or with `--set training.train=full` the whole model, is written to
     /// `runs/NAME/outputs/final_model`.
     #[command(after_long_help = SFT_HELP)]
     Sft(SftArgs),
@@ -109,8 +109,14 @@ in the events, in `whet report` and in `whet runs`.";
 const SFT_HELP: &str = "\
 Examples:
   whet train sft --traces data/teacher_traces.jsonl --run sft-1 --set student.model_name=models/student
+  whet train sft --rows data/sft_rows.jsonl --run sft-1      rows of `whet teach --rows`, or alpaca files
   whet train sft --run sft-1 --dry-run         print the plan, its memory and an estimated time
   whet train sft --run sft-1 --resume          resume after an interruption, a crash or a kill -9
+
+A line of rows has `instruction`, `input` and `output`: the student is asked `instruction`, a line break and
+`input`, and learns `output` and the end of the message. With `history`, pairs of a message and its
+reply before the last turn, it learns those replies too; `docs/guides/teacher.md` has the rules. Rows with more
+than `training.max_length` tokens are left out and counted.
 
 A run's directory holds its settings, its events, its checkpoints and the final model. A resumed run ends
 with the same bytes as an uninterrupted one. `whet config reference` lists every
@@ -259,6 +265,10 @@ impl PpoArgs {
 /// `whet train sft`.
 #[derive(Debug, Args)]
 pub struct SftArgs {
+    /// Conversations to learn instead of traces, one JSON object per line with `instruction`, `input`, `output`
+    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
+    pub rows: Option<PathBuf>,
+
     /// The teacher's traces, one JSON object per line [default: `data/teacher_traces.jsonl`, or with
     /// `--resume` the run's]
     #[arg(long, value_name = "FILE")]
@@ -267,6 +277,13 @@ pub struct SftArgs {
     /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+impl SftArgs {
+    /// The files that are given.
+    pub(super) fn files(&self) -> Files {
+        Files { traces: self.traces.clone(), rows: self.rows.clone(), ..Files::default() }
+    }
 }
 
 /// `whet train rm`.

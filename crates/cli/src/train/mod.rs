@@ -18,7 +18,7 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
     let stop = stop::on_signal(printer);
     let (args, outcome) = match command {
         TrainCommand::Sft(args) => {
-            (&args.run, sft::run(&args.run.request(), args.traces.clone(), &stop, &printer)?)
+            (&args.run, sft::run(&args.run.request(), args.files(), &stop, &printer)?)
         }
         TrainCommand::Grpo(args) => {
             (&args.run, grpo::run(&args.run.request(), args.files(), &stop, &printer)?)

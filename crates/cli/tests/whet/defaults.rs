@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 136] = [
+const DEFAULTS: [(&str, &str); 139] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -15,6 +15,8 @@ const DEFAULTS: [(&str, &str); 136] = [
     ("env.rules", "true"),
     ("teacher.api_url", "\"http://localhost:8129/v1/chat/completions\""),
     ("teacher.model_name", "\"Qwen/Qwen3-32B-FP8\""),
+    ("teacher.models", "[]"),
+    ("teacher.api", "\"vllm\""),
     ("teacher.temperature", "0.7"),
     ("teacher.top_p", "0.8"),
     ("teacher.presence_penalty", "1.5"),
@@ -26,6 +28,7 @@ const DEFAULTS: [(&str, &str); 136] = [
     ("teacher.api_key_env", "\"OPENAI_API_KEY\""),
     ("teacher.request_timeout_s", "600"),
     ("teacher.max_tries", "6"),
+    ("teacher.max_kept_turns", "5"),
     ("student.model_name", "\"Qwen/Qwen3-1.7B\""),
     ("student.dtype", "\"bf16\""),
     ("student.load_in_8bit", "false"),

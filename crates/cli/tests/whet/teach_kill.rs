@@ -3,7 +3,8 @@
 //! A kill happens after a given number of requests. One request before that is never answered,
 //! so a run cannot come to its end first; the others are, and what becomes of them until the kill is
 //! left to chance. In the end the traces must be those of an undisturbed run, byte for
-//! byte, and no request may have been sent whose answer was stored.
+//! byte, and no request may have been sent whose answer was stored. Episodes of several turns are killed in
+//! their middle.
 //!
 //! Five kills; with `WHETSTONE_FULL=1` twenty, on more tasks.
 
@@ -19,11 +20,12 @@ use std::{env, fs};
 use serde_json::Value;
 use whetstone_core::seed::Seed;
 use whetstone_record::journal;
-use whetstone_remote::loopback::chat::{Act, ChatServer, Manners};
+use whetstone_remote::loopback::chat::{Act, ChatServer, Manners, Speech};
 use whetstone_remote::loopback::http::Wire;
 
 use crate::binary::whet_in;
 use crate::teach::{said, task};
+use crate::teach_episodes::{guess, guessed};
 
 /// Requests at a time: as many answers can be under way when a kill falls.
 const IN_FLIGHT: u64 = 4;
@@ -46,13 +48,13 @@ impl Fate {
     }
 }
 
-fn start_server() -> (ChatServer, Arc<Fate>, Receiver<()>) {
+fn start_server(text: Box<Speech>) -> (ChatServer, Arc<Fate>, Receiver<()>) {
     let (call, calls) = channel();
     let (silent, kill) = (AtomicU64::new(NEVER), AtomicU64::new(NEVER));
     let fate = Arc::new(Fate { silent, kill, call: Mutex::new(call) });
     let own = Arc::clone(&fate);
     let act = Box::new(move |number, _: &Value| own.of(number));
-    let server = ChatServer::start(Manners { act, text: Box::new(said), ..Manners::default() });
+    let server = ChatServer::start(Manners { act, text, ..Manners::default() });
     (server, fate, calls)
 }
 
@@ -91,23 +93,25 @@ struct Stage {
     fate: Arc<Fate>,
     calls: Receiver<()>,
     flags: Vec<String>,
+    /// Turns of an episode at most.
+    turns: u64,
 }
 
 impl Stage {
-    fn new(tasks: u64) -> Self {
+    fn new(lines: &str, turns: u64, text: Box<Speech>) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let lines: String = (0..tasks).map(|n| task(&format!("t/{n}"), "")).collect();
         fs::write(dir.path().join("tasks.jsonl"), lines).expect("a file");
-        let (server, fate, calls) = start_server();
+        let (server, fate, calls) = start_server(text);
         let url = format!("teacher.api_url={}", server.url());
         let flags = ["teach", "--tasks=tasks.jsonl", "--num-samples=4", "--set", &url];
         let mut flags: Vec<_> = flags.map(str::to_owned).into();
         flags.extend(["--set".to_owned(), format!("teacher.max_concurrent_requests={IN_FLIGHT}")]);
-        Self { dir, server, fate, calls, flags }
+        Self { dir, server, fate, calls, flags, turns }
     }
 
-    fn command(&self, out: &'static str) -> Vec<&str> {
-        self.flags.iter().map(String::as_str).chain(["--out", out]).collect()
+    fn command(&self, out: &'static str) -> Vec<String> {
+        let rows = format!("--rows=rows_{out}");
+        self.flags.iter().cloned().chain(["--out".to_owned(), out.to_owned(), rows]).collect()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -119,7 +123,9 @@ impl Stage {
         let already = asked(&self.server).len();
         self.fate.silent.store(NEVER, Ordering::SeqCst);
         self.fate.kill.store(NEVER, Ordering::SeqCst);
-        let ran = whet_in(self.dir.path(), &self.command(out));
+        let command = self.command(out);
+        let args: Vec<&str> = command.iter().map(String::as_str).collect();
+        let ran = whet_in(self.dir.path(), &args);
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         asked(&self.server).split_off(already)
     }
@@ -147,27 +153,50 @@ impl Stage {
     }
 }
 
+/// Kills of one test, and tasks.
+fn extent() -> (u64, u64) {
+    let full = env::var_os("WHETSTONE_FULL").is_some_and(|value| value == "1");
+    if full { (20, 60) } else { (5, 16) }
+}
+
 #[test]
 fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_traces() {
-    let full = env::var_os("WHETSTONE_FULL").is_some_and(|value| value == "1");
-    let (kills, tasks) = if full { (20, 60) } else { (5, 16) };
-    let mut stage = Stage::new(tasks);
+    let (kills, tasks) = extent();
+    let lines: String = (0..tasks).map(|n| task(&format!("t/{n}"), "")).collect();
+    let mut stage = Stage::new(&lines, 1, Box::new(said));
     if whet_in(stage.dir.path(), &["doctor"]).code != 0 {
         println!("SKIPPED: the judge, which `whet doctor` says cannot work here");
         stage.flags.push("--no-judge".to_owned());
     }
-    let total = tasks * 4;
-    assert_eq!(stage.run("whole.jsonl").len() as u64, total);
+    assert_eq!(stage.run("whole.jsonl").len() as u64, tasks * 4);
+    kill_again_and_again(&stage, kills, tasks * 4);
+}
 
+#[test]
+fn killed_in_the_middle_of_episodes_it_asks_no_turn_twice_and_writes_the_same_episodes_and_rows() {
+    let (kills, tasks) = extent();
+    let lines: String = (0..tasks).map(|n| guess(n % 10, n)).collect();
+    let stage = Stage::new(&lines, 2, Box::new(guessed));
+    let total = stage.run("whole.jsonl").len() as u64;
+    assert!(total > tasks * 4, "some episodes have two turns");
+    kill_again_and_again(&stage, kills, total);
+    let rows = fs::read_to_string(stage.path("rows_out.jsonl")).expect("rows");
+    assert!(rows.lines().any(|row| row.contains(r#""history":[["Guess a number."#)), "{rows}");
+}
+
+/// Kills runs until nothing is left to ask, when the undisturbed run has sent `total` requests.
+fn kill_again_and_again(stage: &Stage, kills: u64, total: u64) {
     let journal = stage.path("out.jsonl.journal");
     let (mut sent, mut unjudged) = (Vec::new(), Vec::new());
     for kill in 0..kills {
         let (before, _) = stored(&journal);
         let open = total - before.len() as u64;
         let chance = |stage: &str, below: u64| Seed::new(7).derive(stage, kill).get() % below;
-        // Somewhere in this run's share of what is left, and a few requests later.
+        // Somewhere in this run's share of what is left, and a few requests later. What waits for the silent
+        // one is not asked.
         let silent = chance("silent", (2 * open / (kills - kill + 1)).max(1)).min(open - 1);
-        let later = (silent + chance("later", IN_FLIGHT + 2)).min(open - 1);
+        let reached = open.saturating_sub(stage.turns).max(silent);
+        let later = (silent + chance("later", IN_FLIGHT + 2)).min(reached);
         let seeds = stage.kill("out.jsonl", silent, later);
         assert!(seeds.iter().all(|seed| !before.contains(seed)), "asked for what was stored");
         let (after, verdicts) = stored(&journal);
@@ -179,8 +208,9 @@ fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_trac
     let (before, _) = stored(&journal);
     let seeds = stage.run("out.jsonl");
     assert!(seeds.iter().all(|seed| !before.contains(seed)), "asked for what was stored");
-    let read = |name: &str| fs::read(stage.path(name)).expect("traces");
+    let read = |name: &str| fs::read(stage.path(name)).expect("an output");
     assert!(read("out.jsonl") == read("whole.jsonl"), "the traces differ");
+    assert!(read("rows_out.jsonl") == read("rows_whole.jsonl"), "the rows differ");
     assert!(!journal.exists());
 
     sent.extend(seeds);
@@ -188,8 +218,8 @@ fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_trac
     assert_eq!(distinct.len() as u64, total);
     let repeated = sent.len() as u64 - total;
     println!(
-        "{kills} kills: {total} samples, {repeated} requests repeated that were under way at a kill \
-         ({} at most); stored without a verdict at the kills: {unjudged:?}",
+        "{kills} kills: {total} requests, {repeated} repeated that were under way at a kill \
+         ({} at most); answers without a verdict at the kills: {unjudged:?}",
         kills * IN_FLIGHT
     );
     assert!(repeated <= kills * IN_FLIGHT, "{repeated} requests were repeated");

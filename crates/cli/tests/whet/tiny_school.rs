@@ -71,6 +71,16 @@ pub(crate) fn grpo(run: &str, flags: &[&str]) -> Vec<String> {
     all
 }
 
+/// `whet train sft` with small settings, and these flags.
+pub(crate) fn sft(run: &str, flags: &[&str]) -> Vec<String> {
+    let mut all = args(&["train", "sft", "--threads=1", "--run", run]);
+    if !flags.contains(&"--resume") {
+        all.extend(SMALL.iter().flat_map(|set| args(&["--set", set])));
+    }
+    all.extend(args(flags));
+    all
+}
+
 /// `whet train ppo` with small settings, and these flags more.
 pub(crate) fn ppo(run: &str, flags: &[&str]) -> Vec<String> {
     let mut all = args(&["train", "ppo", "--threads=1", "--run", run, "--tasks=tasks.jsonl"]);

@@ -38,7 +38,7 @@ pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use rm::RmConfig;
 pub use sampling::Sampling;
-pub use teacher::TeacherConfig;
+pub use teacher::{TeacherApi, TeacherConfig};
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 
 /// All settings of a run.
@@ -123,6 +123,7 @@ impl Config {
         let mut problems = Vec::new();
         problems.extend(self.no_signal());
         problems.extend(self.bad_api_url());
+        problems.extend(self.bad_teachers());
         problems.extend(self.bad_device());
         problems.extend(self.eval_problems());
         problems.extend(self.adapter_problems());
@@ -149,6 +150,16 @@ impl Config {
             key: "teacher.api_url",
             message: format!("`{url}` is not an http address"),
             hint: "write the whole address, e.g. `http://localhost:8129/v1/chat/completions`",
+        })
+    }
+
+    fn bad_teachers(&self) -> Option<Problem> {
+        let models = &self.teacher.models;
+        let empty = models.iter().any(|name| name.trim().is_empty());
+        (empty || has_repeats(models)).then(|| Problem {
+            key: "teacher.models",
+            message: "a model stands twice, or has no name".to_owned(),
+            hint: "list each model once, e.g. `[\"gpt-5.2-chat\", \"o4-mini\"]`",
         })
     }
 
@@ -279,6 +290,7 @@ mod tests {
         config.teacher.api_url = "localhost:8129".to_owned();
         config.run.device = "gpu".to_owned();
         config.eval.k = vec![1, 5, 1];
+        config.teacher.models = vec!["m".to_owned(), "m".to_owned()];
         config.lora.target_modules = vec![Module::QProj, Module::QProj];
         config.eval.num_samples = 4;
         config.student.load_in_8bit = true;
@@ -287,6 +299,7 @@ mod tests {
         let expected = [
             "dual_source",
             "teacher.api_url",
+            "teacher.models",
             "run.device",
             "eval.k",
             "eval.k",
@@ -294,7 +307,7 @@ mod tests {
             "student.load_in_8bit",
         ];
         assert_eq!(keys, expected);
-        let said = &config.problems()[4].message;
+        let said = &config.problems()[5].message;
         assert_eq!(said, "pass@5 needs 5 samples, and `eval.num_samples` is 4");
     }
 

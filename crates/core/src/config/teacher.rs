@@ -13,6 +13,10 @@ pub struct TeacherConfig {
     /// Name of the model on the server.
     #[schemars(length(min = 1))]
     pub model_name: String,
+    /// Names of several models on the server, each asked about every task; empty asks `model_name` alone.
+    pub models: Vec<String>,
+    /// Fields of a request that the server knows.
+    pub api: TeacherApi,
     /// Sampling temperature; 0 is greedy.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: f64,
@@ -48,6 +52,31 @@ pub struct TeacherConfig {
     /// Maximum attempts for a request when the server is busy, slow or failing.
     #[schemars(range(min = 1, max = 100))]
     pub max_tries: u32,
+    /// Maximum turns of an episode that becomes a row of SFT data; a solved episode with more is counted as
+    /// too long.
+    #[schemars(range(min = 1, max = 1000))]
+    pub max_kept_turns: u32,
+}
+
+/// Which fields a request has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TeacherApi {
+    /// The sampling settings, `max_tokens` and `chat_template_kwargs`, as vLLM and SGLang take them.
+    #[default]
+    Vllm,
+    /// For hosted reasoning models, which refuse these: `max_completion_tokens`, and no sampling settings.
+    Openai,
+}
+
+impl TeacherConfig {
+    /// The models to ask: `models`, or `model_name` alone.
+    pub fn asked_models(&self) -> Vec<&str> {
+        match self.models.as_slice() {
+            [] => vec![&self.model_name],
+            several => several.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 impl Default for TeacherConfig {
@@ -55,6 +84,8 @@ impl Default for TeacherConfig {
         Self {
             api_url: "http://localhost:8129/v1/chat/completions".to_owned(),
             model_name: "Qwen/Qwen3-32B-FP8".to_owned(),
+            models: Vec::new(),
+            api: TeacherApi::Vllm,
             temperature: 0.7,
             top_p: 0.8,
             presence_penalty: 1.5,
@@ -66,6 +97,7 @@ impl Default for TeacherConfig {
             api_key_env: "OPENAI_API_KEY".to_owned(),
             request_timeout_s: 600,
             max_tries: 6,
+            max_kept_turns: 5,
         }
     }
 }

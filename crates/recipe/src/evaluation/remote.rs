@@ -102,13 +102,13 @@ impl<'a> ChatGenerator<'a> {
     ) -> Option<(SampledCompletion, usize)> {
         let asked = &prompts[prompt];
         let seed = asked.seed.derive("sample", sample as u64).get();
+        let like = self.server.request(asked.messages.to_vec());
         let request = Request {
-            temperature: f64::from(asked.rule.temperature),
-            top_p: f64::from(asked.rule.top_p),
-            presence_penalty: 0.0,
-            max_tokens: u32::try_from(asked.max_tokens).ok(),
+            temperature: like.temperature.map(|_| f64::from(asked.rule.temperature)),
+            top_p: like.top_p.map(|_| f64::from(asked.rule.top_p)),
+            presence_penalty: like.presence_penalty.map(|_| 0.0),
             seed: u32::try_from(seed >> 33).ok(),
-            ..self.server.request(asked.messages.to_vec())
+            ..like.with_limit(u32::try_from(asked.max_tokens).ok())
         };
         match self.server.complete(&request) {
             Ok(response) => {

@@ -8,7 +8,7 @@ use whetstone_data::prepare::TRAIN;
 use whetstone_env::registry::Environments;
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
-use whetstone_rollout::teach::{Earlier, Embedded, Teaching, teach};
+use whetstone_rollout::teach::{Earlier, Embedded, NamedTeacher, Teaching, teach};
 
 use crate::TRACES;
 use crate::failure::Failure;
@@ -45,10 +45,10 @@ pub(super) fn judge(folder: JudgedFolder<'_>, observer: &dyn Observer) -> Result
     let report = teach(&Teaching {
         tasks: &tasks,
         output: &dir.join(TRACES),
-        teacher: &Embedded,
+        rows: None,
+        teachers: &[NamedTeacher { name: Embedded::MODEL, teacher: &Embedded, samples: 1 }],
         settings: &[("prompt.language".to_owned(), format!("{:?}", config.prompt.language))],
         config,
-        samples: 1,
         samples_per_request: 1,
         in_flight: 1,
         max_tasks: None,

@@ -230,6 +230,7 @@ impl Props<'_> {
             What::Tasks => "tasks.jsonl",
             What::HeldOut => "held_out.jsonl",
             What::Traces => "traces.jsonl",
+            What::Rows => "rows.jsonl",
             What::Model | What::Rollouts | What::Pairs | What::HeldOutPairs | What::RewardModel => {
                 return Ok(None);
             }
@@ -256,7 +257,8 @@ fn make(folder: &Path, config: &Config, observer: &dyn Observer) -> Result<(), F
     let request = TeachRequest {
         tasks: folder.join("tasks.jsonl"),
         out: folder.join("traces.jsonl"),
-        teacher: TeacherChoice::Embedded,
+        rows: Some(folder.join("rows.jsonl")),
+        teachers: vec![TeacherChoice::Embedded],
         max_tasks: None,
         num_samples: None,
         only_missing: false,

@@ -1,13 +1,14 @@
 //! Every kind of stage, one file each.
 
 use super::job::Kind;
-use super::{data, eval, grpo, pairs, ppo, rm, sample, score, sft, teach, validate};
+use super::{data, eval, grpo, new_model, pairs, ppo, rm, sample, score, sft, teach, validate};
 
 /// The kinds, in the order of the pipeline.
 pub static KINDS: &[&Kind] = &[
     &data::KIND,
     &validate::KIND,
     &teach::KIND,
+    &new_model::KIND,
     &sft::KIND,
     &sample::KIND,
     &score::KIND,

@@ -20,6 +20,7 @@ pub mod job;
 pub mod kinds;
 mod measured;
 mod models;
+mod new_model;
 mod pages;
 mod pairs;
 pub mod plan;

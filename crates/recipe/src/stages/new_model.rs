@@ -60,7 +60,9 @@ impl NewModelOptions {
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let options: NewModelOptions = job.options()?;
     if job.dry_run {
-        return Ok(Outcome::Planned(DryRun::default()));
+        let mut plan = DryRun::of(KIND.command);
+        plan.does("trains a tokenizer and draws the weights of a new model");
+        return Ok(Outcome::plan(plan));
     }
     job.create_dir()?;
     let out = job.dir().join(MODEL);
@@ -72,7 +74,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     // What a kill left behind has no name of ours; what is there is whole.
     if !out.is_dir() {
         let staged = Staged::begin(&out);
-        let device = device::cpu(Some(1)).map_err(ModelFailure::from)?;
+        let device = device::cpu(Some(1))?;
         create(&device, &tokenizer, &options.recipe(job.config.seed), staged.path())
             .map_err(ModelFailure::from)?;
         staged.commit()?;

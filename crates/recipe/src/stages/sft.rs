@@ -1,4 +1,6 @@
-//! `sft`: traces into a model that imitates them.
+//! `sft`: traces, or rows, into a model that imitates them.
+//!
+//! A stage reads rows where its `input` names them, or where there are no traces: `input = { rows = "teach" }`.
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
 use super::models::student;
@@ -8,12 +10,13 @@ use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::training::sft;
 use whetstone_core::metric;
+use whetstone_train::inputs::Files;
 
 /// The kind.
 pub(super) const KIND: Kind = Kind {
     name: "sft",
     command: "whet train sft",
-    takes: |_| vec![Take::Needs(What::Traces), Take::May(What::Model)],
+    takes: |_| vec![Take::OneOf(&[What::Traces, What::Rows]), Take::May(What::Model)],
     makes: &[(What::Model, FINAL)],
     check: |entry, _| options::<NoOptions>(entry),
     run,
@@ -23,6 +26,10 @@ pub(super) const KIND: Kind = Kind {
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let request = job.run_request(&student(job)?)?;
-    let outcome = sft::run(&request, job.input(What::Traces), job.stop, job.observer)?;
+    let by_name = job.entry.input.iter().any(|(name, _)| name == What::Rows.name());
+    let rows = job.input(What::Rows).filter(|_| by_name || job.input(What::Traces).is_none());
+    let traces = job.input(What::Traces).filter(|_| rows.is_none());
+    let files = Files { traces, rows, ..Files::default() };
+    let outcome = sft::run(&request, files, job.stop, job.observer)?;
     ended(job, outcome, &[(metric::SFT_LOSS, "loss")])
 }

@@ -1,4 +1,4 @@
-//! `teach`: tasks into a teacher's traces.
+//! `teach`: tasks into teachers' traces, and SFT rows of those that are kept.
 
 use serde::Deserialize;
 
@@ -8,14 +8,14 @@ use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::teaching::{self, TeachRequest, TeacherChoice};
 use crate::text::many;
-use crate::{TRACES, number};
+use crate::{ROWS, TRACES, number};
 
 /// The kind.
 pub(super) const KIND: Kind = Kind {
     name: "teach",
     command: "whet teach",
     takes: |_| vec![Take::Needs(What::Tasks)],
-    makes: &[(What::Traces, TRACES)],
+    makes: &[(What::Traces, TRACES), (What::Rows, ROWS)],
     check: |entry, _| options::<TeachOptions>(entry),
     run,
     sections: &["prompt", "teacher", "env", "sandbox", "reward"],
@@ -26,20 +26,48 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TeachOptions {
-    teacher: TeacherOption,
+    teacher: TeachersOption,
     max_tasks: Option<u32>,
     num_samples: Option<u32>,
     no_judge: bool,
     strict: bool,
 }
 
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+/// One teacher, or a list of them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum TeachersOption {
+    One(TeacherOption),
+    Several(Vec<TeacherOption>),
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum TeacherOption {
-    #[default]
     Remote,
     Embedded,
     Reference,
+}
+
+impl Default for TeachersOption {
+    fn default() -> Self {
+        Self::One(TeacherOption::Remote)
+    }
+}
+
+impl TeachersOption {
+    fn choices(&self) -> Vec<TeacherChoice> {
+        let all = match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several.as_slice(),
+        };
+        let choice = |one: &TeacherOption| match one {
+            TeacherOption::Remote => TeacherChoice::Remote,
+            TeacherOption::Embedded => TeacherChoice::Embedded,
+            TeacherOption::Reference => TeacherChoice::Reference,
+        };
+        all.iter().map(choice).collect()
+    }
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
@@ -48,11 +76,8 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let request = TeachRequest {
         tasks: job.needed(What::Tasks),
         out: job.dir().join(TRACES),
-        teacher: match options.teacher {
-            TeacherOption::Remote => TeacherChoice::Remote,
-            TeacherOption::Embedded => TeacherChoice::Embedded,
-            TeacherOption::Reference => TeacherChoice::Reference,
-        },
+        rows: Some(job.dir().join(ROWS)),
+        teachers: options.teacher.choices(),
         max_tasks: options.max_tasks,
         num_samples: options.num_samples,
         // Complete traces may be there: of a process that was killed before it recorded the stage.
@@ -78,6 +103,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
         Outcome::Done(report) => Outcome::Done(Some(vec![
             figure("traces", number(report.responses)),
             figure("passing traces", number(report.passing)),
+            figure("rows", number(report.rows)),
         ])),
     })
 }

@@ -9,6 +9,8 @@ pub enum What {
     HeldOut,
     /// Traces of a teacher.
     Traces,
+    /// SFT rows of a teacher's traces.
+    Rows,
     /// A model: an adapter, or a whole one.
     Model,
     /// Judged rollouts.
@@ -23,10 +25,11 @@ pub enum What {
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Tasks,
         Self::HeldOut,
         Self::Traces,
+        Self::Rows,
         Self::Model,
         Self::Rollouts,
         Self::Pairs,
@@ -40,6 +43,7 @@ impl What {
             Self::Tasks => "tasks",
             Self::HeldOut => "held_out",
             Self::Traces => "traces",
+            Self::Rows => "rows",
             Self::Model => "model",
             Self::Rollouts => "rollouts",
             Self::Pairs => "pairs",

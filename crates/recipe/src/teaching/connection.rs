@@ -71,8 +71,9 @@ pub struct ServerAnswer {
 /// If there is no answer: why not, with a suggestion.
 pub fn ask(config: &Config, messages: Vec<Message>) -> Result<ServerAnswer, String> {
     let start = Instant::now();
-    let request = Request::of(&config.teacher, messages);
-    let (found, response) = reach(config, |client| client.complete_once(&request));
+    let model = config.teacher.asked_models().swap_remove(0);
+    let request = Request { model: model.to_owned(), ..Request::of(&config.teacher, messages) };
+    let (found, response) = reach(config, model, |client| client.complete_once(&request));
     let Some(mut response) = response else {
         let said = found.error.as_deref().unwrap_or("does not answer");
         let hint = found.hint.as_deref().unwrap_or_default();
@@ -86,10 +87,15 @@ pub fn ask(config: &Config, messages: Vec<Message>) -> Result<ServerAnswer, Stri
     })
 }
 
-/// Tests the server that the settings name.
-pub fn test(config: &Config) -> Connection {
-    let like = Request::of(&config.teacher, Vec::new());
-    let (mut found, probe) = reach(config, |client| client.probe(&like));
+/// Tests the server that the settings name, with each of its models.
+pub fn test(config: &Config) -> Vec<Connection> {
+    let models = config.teacher.asked_models();
+    models.into_iter().map(|model| test_model(config, model)).collect()
+}
+
+fn test_model(config: &Config, model: &str) -> Connection {
+    let like = Request { model: model.to_owned(), ..Request::of(&config.teacher, Vec::new()) };
+    let (mut found, probe) = reach(config, model, |client| client.probe(&like));
     if let Some(probe) = &probe {
         found.succeed(probe);
     }
@@ -99,10 +105,11 @@ pub fn test(config: &Config) -> Connection {
 /// Sends a request to the configured server, and collects observations.
 fn reach<T>(
     config: &Config,
+    model: &str,
     send: impl FnOnce(&Client) -> Result<T, ChatError>,
 ) -> (Connection, Option<T>) {
-    let mut found = Connection::new(config);
-    let server = match super::server(config) {
+    let mut found = Connection::new(config, model);
+    let server = match super::server(config, model) {
         Ok(server) => server,
         Err(err) => {
             found.fail(&err);
@@ -119,14 +126,14 @@ fn reach<T>(
 
 impl Connection {
     /// Of a server that nothing was sent to.
-    fn new(config: &Config) -> Self {
+    fn new(config: &Config, model: &str) -> Self {
         let teacher = &config.teacher;
         let variable = &teacher.api_key_env;
         let has_key = std::env::var_os(variable).is_some_and(|key| !key.is_empty());
         Self {
             ok: false,
             url: teacher.api_url.clone(),
-            model: teacher.model_name.clone(),
+            model: model.to_owned(),
             models: None,
             key: has_key.then(|| variable.clone()),
             answer: None,
@@ -144,7 +151,7 @@ impl Connection {
         let unlisted = self.models.as_ref().filter(|models| !models.contains(&self.model));
         self.hint = match unlisted {
             Some(models) if !models.is_empty() => {
-                Some(format!("the server lists {}: set teacher.model_name", models.join(", ")))
+                Some(format!("the server lists {}: set teacher.model_name or teacher.models", models.join(", ")))
             }
             _ => Some(
                 err.hint().unwrap_or("is the server running, and is this its address?").to_owned(),

@@ -5,7 +5,8 @@ use whetstone_core::config::Config;
 use whetstone_core::jsonl::Records;
 use whetstone_record::batch::path_beside;
 
-use super::{TeachRequest, TeacherChoice, collect_from};
+use super::teachers::Teachers;
+use super::{TeachRequest, collect};
 use crate::dry_run::{DryRun, on_cores};
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -16,48 +17,54 @@ use crate::text::counted;
 pub(super) fn run(
     request: &TeachRequest,
     config: &Config,
-    samples: u32,
+    teachers: &Teachers,
     observer: &dyn Observer,
 ) -> Result<DryRun, Failure> {
     let tasks = count_tasks(request)?;
-    let (all, requests) = work(config, tasks, samples);
+    let all = tasks as u64 * teachers.samples();
+    let of_models = teachers.remote_samples().map(|samples| work(config, tasks, samples));
+    let (remote, requests) = of_models.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let mut whole = DryRun::of("whet teach");
     whole.reads(format!("{}: {}", request.tasks.display(), counted(tasks, "task")));
     whole.count("tasks", tasks as u64);
     whole.count("samples", all);
-    if request.teacher == TeacherChoice::Remote {
+    if remote > 0 {
         let teacher = &config.teacher;
-        let (url, model, most) = (&teacher.api_url, &teacher.model_name, teacher.max_tokens);
+        let (url, most) = (&teacher.api_url, teacher.max_tokens);
+        let model = teacher.asked_models().join(", ");
         let at_a_time = teacher.max_concurrent_requests;
         whole.does(format!("{requests} requests to {model} at {url}, {at_a_time} at a time"));
         whole.count("requests", requests);
-        whole.count("tokens_at_most", all * u64::from(most));
+        whole.count("tokens_at_most", remote * u64::from(most));
     }
     let judged = if request.no_judge { "are not judged" } else { "are judged" };
     whole.does(format!("{all} samples, which {judged}"));
-    whole.writes(request.out.display().to_string());
+    for file in [Some(&request.out), request.rows.as_ref()].into_iter().flatten() {
+        whole.writes(file.display().to_string());
+    }
     if path_beside(&request.out).exists() && !request.fresh {
         whole.note("an interrupted run exists: stored answers are not requested again");
     }
     let scratch = Scratch::new()?;
     let out = scratch.path().join("traces.jsonl");
+    let rows = request.rows.as_ref().map(|_| scratch.path().join("rows.jsonl"));
     let probe = TeachRequest {
         out,
+        rows,
         max_tasks: Some(1),
         fresh: true,
         only_missing: false,
         strict: false,
         ..request.clone()
     };
-    let per_request = config.teacher.samples_per_request.clamp(1, samples);
-    let took = collect_from(&probe, config, per_request, observer)?.took.as_secs_f64();
-    let (at_a_time, what) = match request.teacher {
-        TeacherChoice::Remote => (config.teacher.max_concurrent_requests as usize, "one request"),
-        TeacherChoice::Embedded | TeacherChoice::Reference => {
-            (whetstone_env::judge::workers(config), "one task")
-        }
+    let few = Teachers::of(request, config)?.at_most(config.teacher.samples_per_request.max(1));
+    let took = collect(&probe, config, &few, observer)?.took.as_secs_f64();
+    let (at_a_time, what, units) = if remote > 0 {
+        (config.teacher.max_concurrent_requests as usize, "one request", requests)
+    } else {
+        (whetstone_env::judge::workers(config), "one task", tasks as u64)
     };
-    whole.probed(what, took, on_cores(took, 1, requests, at_a_time));
+    whole.probed(what, took, on_cores(took, 1, units, at_a_time));
     Ok(whole)
 }
 

@@ -1,25 +1,24 @@
-//! Collecting traces: tasks in, traces of a teacher out, each with the judge's verdict.
+//! Collecting traces: tasks in, traces of teachers out, each with the verdict of its environment.
 
 pub mod connection;
 mod dry_run;
 mod remote;
+mod teachers;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, TeacherApi, TeacherConfig};
 use whetstone_core::seed::Seed;
 use whetstone_core::survivors::Survivors;
 use whetstone_env::judge;
 use whetstone_remote::chat::{ChatError, Server};
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
-use whetstone_rollout::teach::{
-    Earlier, Embedded, References, TeachError, TeachSummary, Teacher, Teaching, teach,
-};
+use whetstone_rollout::teach::{Earlier, TeachError, TeachSummary, Teaching, teach};
 
-use self::remote::Remote;
+use self::teachers::Teachers;
 use crate::dry_run::Outcome;
 use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
@@ -33,8 +32,10 @@ pub struct TeachRequest {
     pub tasks: PathBuf,
     /// The file of traces.
     pub out: PathBuf,
-    /// Who is asked.
-    pub teacher: TeacherChoice,
+    /// The file of SFT rows of the samples that are kept, if it is wanted.
+    pub rows: Option<PathBuf>,
+    /// Who is asked, each about every task.
+    pub teachers: Vec<TeacherChoice>,
     /// Only so many of the first tasks.
     pub max_tasks: Option<u32>,
     /// Samples of each task, if not those of the settings.
@@ -54,9 +55,9 @@ pub struct TeachRequest {
 /// Who is asked for traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TeacherChoice {
-    /// The server of the settings `teacher.*`.
+    /// The server of the settings `teacher.*`, with each of its models.
     Remote,
-    /// The traces that tasks bring along.
+    /// The experts of environments, and the traces that tasks bring along.
     Embedded,
     /// The reference solutions of the tasks.
     Reference,
@@ -72,11 +73,11 @@ pub fn run(
     config: &Config,
     observer: &dyn Observer,
 ) -> Result<Outcome<TeachSummary>, Failure> {
-    let samples = samples(request, config)?;
+    let teachers = Teachers::of(request, config)?;
     if request.dry_run {
-        return Ok(Outcome::plan(dry_run::run(request, config, samples, observer)?));
+        return Ok(Outcome::plan(dry_run::run(request, config, &teachers, observer)?));
     }
-    let report = collect_from(request, config, samples, observer)?.report;
+    let report = collect(request, config, &teachers, observer)?.report;
     for sentence in lost(&report, &request.out) {
         observer.warning(&sentence);
     }
@@ -96,30 +97,10 @@ fn lost(report: &TeachSummary, out: &Path) -> Vec<String> {
     found.lost("response")
 }
 
-/// Collects samples of each task from the chosen source.
-fn collect_from(
-    request: &TeachRequest,
-    config: &Config,
-    samples: u32,
-    observer: &dyn Observer,
-) -> Result<Collected, Failure> {
-    match request.teacher {
-        TeacherChoice::Embedded => {
-            collect(request, config, &Asking { teacher: &Embedded, samples }, observer)
-        }
-        TeacherChoice::Reference => {
-            collect(request, config, &Asking { teacher: &References, samples }, observer)
-        }
-        TeacherChoice::Remote => {
-            let remote = Remote(server(config).map_err(Failure::Teacher)?);
-            collect(request, config, &Asking { teacher: &remote, samples }, observer)
-        }
-    }
-}
-
-/// The server of the settings.
-fn server(config: &Config) -> Result<Server, ChatError> {
-    Server::new(config.teacher.clone(), Seed::new(config.seed).derive("teach/pauses", 0))
+/// The server of the settings, asked for one of its models.
+fn server(config: &Config, model: &str) -> Result<Server, ChatError> {
+    let teacher = TeacherConfig { model_name: model.to_owned(), ..config.teacher.clone() };
+    Server::new(teacher, Seed::new(config.seed).derive("teach/pauses", 0))
 }
 
 /// The report of a collection, and its timings.
@@ -128,16 +109,10 @@ struct Collected {
     took: Duration,
 }
 
-/// The teacher, and the samples of each task that it is asked for.
-struct Asking<'a> {
-    teacher: &'a dyn Teacher,
-    samples: u32,
-}
-
 fn collect(
     request: &TeachRequest,
     config: &Config,
-    asking: &Asking<'_>,
+    teachers: &Teachers,
     observer: &dyn Observer,
 ) -> Result<Collected, Failure> {
     let progress = observer.progress("sample");
@@ -154,10 +129,10 @@ fn collect(
     let report = teach(&Teaching {
         tasks: &request.tasks,
         output: &request.out,
-        teacher: asking.teacher,
+        rows: request.rows.as_deref(),
+        teachers: &teachers.named(),
         settings: &settings(request, config),
         config,
-        samples: asking.samples,
         samples_per_request: config.teacher.samples_per_request,
         in_flight: config.teacher.max_concurrent_requests as usize,
         max_tasks: request.max_tasks,
@@ -181,41 +156,43 @@ fn collect(
     Ok(Collected { report: report?, took: progress.spent() })
 }
 
-/// Samples of each task. A task has one trace and one reference solution: more would be the same again.
-fn samples(request: &TeachRequest, config: &Config) -> Result<u32, Failure> {
-    match (request.teacher, request.num_samples) {
-        (TeacherChoice::Embedded | TeacherChoice::Reference, None | Some(1)) => Ok(1),
-        (TeacherChoice::Embedded | TeacherChoice::Reference, Some(_)) => Err(Failure::Usage {
-            problem: "a task has one trace and one reference solution of its own",
-            hint: "leave `--num-samples` out",
-        }),
-        (TeacherChoice::Remote, samples) => {
-            Ok(samples.unwrap_or(config.teacher.num_samples_per_problem))
-        }
-    }
-}
-
 /// Every setting that decides an answer, with its value.
 ///
 /// Not the address: a server may move, and a model may be served by several.
 fn settings(request: &TeachRequest, config: &Config) -> Vec<(String, String)> {
     let teacher = &config.teacher;
     let mut settings = vec![
-        ("--teacher", format!("{:?}", request.teacher)),
+        ("--teacher", listed(&request.teachers)),
         ("prompt.language", format!("{:?}", config.prompt.language)),
     ];
-    if request.teacher == TeacherChoice::Remote {
+    if config.env.max_turns > 0 {
+        settings.push(("env.max_turns", config.env.max_turns.to_string()));
+    }
+    if request.teachers.contains(&TeacherChoice::Remote) {
+        let models = match teacher.models.as_slice() {
+            [] => ("teacher.model_name", teacher.model_name.clone()),
+            several => ("teacher.models", several.join(", ")),
+        };
         settings.extend([
             ("seed", config.seed.to_string()),
-            ("teacher.model_name", teacher.model_name.clone()),
+            models,
             ("teacher.temperature", teacher.temperature.to_string()),
             ("teacher.top_p", teacher.top_p.to_string()),
             ("teacher.presence_penalty", teacher.presence_penalty.to_string()),
             ("teacher.enable_thinking", teacher.enable_thinking.to_string()),
             ("teacher.max_tokens", teacher.max_tokens.to_string()),
         ]);
+        if teacher.api != TeacherApi::Vllm {
+            settings.push(("teacher.api", format!("{:?}", teacher.api)));
+        }
     }
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The names of teachers in the journal.
+fn listed(teachers: &[TeacherChoice]) -> String {
+    let names: Vec<String> = teachers.iter().map(|one| format!("{one:?}")).collect();
+    names.join(", ")
 }
 
 fn earlier(request: &TeachRequest) -> Earlier {

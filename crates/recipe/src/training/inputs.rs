@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use whetstone_core::Task;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::{Records, read_tasks};
+use whetstone_core::sft_row::SftRow;
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::Trace;
 use whetstone_record::run_dir::RunDir;
@@ -44,7 +45,8 @@ pub(super) fn keep_and_say(
     if request.resume {
         let Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, .. } = files;
         let paths = [tasks, held_out, traces, rollouts, pairs, held_out_pairs];
-        let paths = paths.into_iter().chain([&files.adapter, &files.reward_model]).flatten();
+        let more = [&files.rows, &files.adapter, &files.reward_model];
+        let paths = paths.into_iter().chain(more).flatten();
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         observer.note(&format_args!(
             "the run has no record of its input files; it resumes with {}",
@@ -132,6 +134,13 @@ fn traces(path: Option<&Path>) -> Result<Vec<Trace>, Failure> {
         return Err(Failure::NoTraces { path: path.to_owned() });
     }
     read_traces(path)
+}
+
+/// Reads a file of SFT rows.
+pub(super) fn read_rows(path: &Path) -> Result<Vec<SftRow>, Failure> {
+    let records = Records::<SftRow, _>::open(path).map_err(Failure::Rows)?;
+    let rows = records.map(|record| record.map(|numbered| numbered.record));
+    rows.collect::<Result<_, _>>().map_err(Failure::Rows)
 }
 
 /// Reads a file of traces.

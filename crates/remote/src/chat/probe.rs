@@ -51,9 +51,8 @@ impl Client {
     pub fn probe(&self, like: &Request) -> Result<Probe, ChatError> {
         let request = Request {
             messages: vec![Message::user("What is 1 + 1? Answer with the number.")],
-            max_tokens: Some(TOKENS),
             n: Some(SAMPLES),
-            ..like.clone()
+            ..like.clone().with_limit(Some(TOKENS))
         };
         let start = Instant::now();
         let response = self.send_once(&request)?;

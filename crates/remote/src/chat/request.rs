@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use whetstone_core::Message;
-use whetstone_core::config::TeacherConfig;
+use whetstone_core::config::{TeacherApi, TeacherConfig};
 
 /// One request for completions of one conversation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -11,15 +11,21 @@ pub struct Request {
     pub model: String,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// Sampling temperature.
-    pub temperature: f64,
+    /// Sampling temperature; the server's default if absent, like all that follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
     /// Nucleus.
-    pub top_p: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
     /// Penalty for tokens that were already used.
-    pub presence_penalty: f64,
-    /// Maximal tokens of a completion; the server's default if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    /// Maximal tokens of a completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
+    /// The same under the name that hosted reasoning models take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_completion_tokens: Option<u32>,
     /// Number of completions; one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n: Option<u32>,
@@ -41,19 +47,30 @@ pub struct TemplateArguments {
 impl Request {
     /// A request for one completion, sampled as the teacher's settings say.
     pub fn of(teacher: &TeacherConfig, messages: Vec<Message>) -> Self {
+        let whole = teacher.api == TeacherApi::Vllm;
+        let limit = Some(teacher.max_tokens).filter(|&limit| limit > 0);
+        let arguments = TemplateArguments { enable_thinking: teacher.enable_thinking };
         Self {
             model: teacher.model_name.clone(),
             messages,
-            temperature: teacher.temperature,
-            top_p: teacher.top_p,
-            presence_penalty: teacher.presence_penalty,
-            max_tokens: Some(teacher.max_tokens).filter(|&limit| limit > 0),
+            temperature: whole.then_some(teacher.temperature),
+            top_p: whole.then_some(teacher.top_p),
+            presence_penalty: whole.then_some(teacher.presence_penalty),
+            max_tokens: limit.filter(|_| whole),
+            max_completion_tokens: limit.filter(|_| !whole),
             n: None,
             seed: None,
-            chat_template_kwargs: Some(TemplateArguments {
-                enable_thinking: teacher.enable_thinking,
-            }),
+            chat_template_kwargs: whole.then_some(arguments),
         }
+    }
+
+    /// The same with this limit on tokens, under the name that the server takes.
+    #[must_use]
+    pub fn with_limit(self, tokens: Option<u32>) -> Self {
+        if self.temperature.is_some() {
+            return Self { max_tokens: tokens, ..self };
+        }
+        Self { max_completion_tokens: tokens, ..self }
     }
 
     /// The body as it is sent: the same request is the same text.
@@ -87,6 +104,15 @@ mod tests {
             request.to_json(),
             r#"{"model":"Qwen/Qwen3-32B-FP8","messages":[{"role":"user","content":"1+1?"}],"temperature":0.7,"top_p":0.8,"presence_penalty":1.5,"chat_template_kwargs":{"enable_thinking":true}}"#
         );
+    }
+
+    #[test]
+    fn a_hosted_reasoning_model_is_sent_nothing_that_it_refuses() {
+        let (api, max_tokens) = (TeacherApi::Openai, 64);
+        let teacher = TeacherConfig { api, max_tokens, ..TeacherConfig::default() };
+        let request = Request::of(&teacher, vec![Message::user("1+1?")]);
+        let sent = r#"{"model":"Qwen/Qwen3-32B-FP8","messages":[{"role":"user","content":"1+1?"}],"max_completion_tokens":64}"#;
+        assert_eq!(request.to_json(), sent);
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub(crate) use self::judging::broken;
 pub use self::alive::{Alive, Supply, collect_alive};
 pub use self::error::CollectError;
 pub use self::group::{Dropped, End, Group, Rollout, Turn};
+pub use self::next_turn::prompt as next_prompt;
 pub use self::timeline::{Span, Timeline};
 
 /// One group to collect.

@@ -13,8 +13,13 @@ use whetstone_core::message::{Message, Role};
 
 use super::{Render, RenderError, Turn};
 
-/// The prompt after `turn`, when `messages` has its reply and what the environment answered.
-pub(super) fn prompt(
+/// The prompt after `turn`, when `messages` has its reply and what the environment answered: the tokens of the turn
+/// stay as they are.
+///
+/// # Errors
+///
+/// If `render` refuses a conversation.
+pub fn prompt(
     turn: &Turn,
     messages: &[Message],
     render: &Render<'_>,

@@ -1,19 +1,20 @@
-//! The tasks that a teacher is asked for, and the conversations in which it is asked.
+//! The tasks that teachers are asked for, and the conversations in which they are asked.
 
 use std::collections::BTreeMap;
 
-use whetstone_core::message::Message;
+use whetstone_core::message::{Message, Role};
 use whetstone_core::program::Language;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::seed::Seed;
-use whetstone_core::task::TaskId;
-use whetstone_env::environment::{BuildError, Environment};
+use whetstone_core::task::{Task, TaskId};
+use whetstone_env::environment::{BuildError, EnvError, Environment, Episode};
 use whetstone_env::registry::Environments;
 
 use super::error::TeachError;
 use super::plan::Extent;
 use super::records;
-use super::table::SampleId;
+use super::table::{SampleId, Table};
+use super::teacher::NamedTeacher;
 use super::{MAX_SAMPLES, Teaching};
 use crate::tasks::Tasks;
 
@@ -22,10 +23,20 @@ pub(super) struct Asked<'a> {
     pub(super) tasks: &'a Tasks,
     pub(super) extent: Extent,
     pub(super) teaching: &'a Teaching<'a>,
+    environments: &'a Environments,
     /// What episodes of other environments than that of programs begin with.
     others: BTreeMap<u32, Vec<Message>>,
     /// One for each task.
     digests: Vec<String>,
+}
+
+/// A sample as it stands in a file or in the journal.
+#[derive(Clone, Copy)]
+pub(super) struct NamedSample<'a> {
+    pub(super) task: &'a TaskId,
+    /// The teacher; the first one if it is not named.
+    pub(super) teacher: Option<&'a str>,
+    pub(super) sample: u32,
 }
 
 impl<'a> Asked<'a> {
@@ -33,36 +44,80 @@ impl<'a> Asked<'a> {
     ///
     /// # Errors
     ///
-    /// If one cannot be opened, or has more than one turn.
+    /// If one cannot be opened.
     pub(super) fn new(
         teaching: &'a Teaching<'a>,
         tasks: &'a Tasks,
-        environments: &Environments,
+        environments: &'a Environments,
     ) -> Result<Self, TeachError> {
         let count = u32::try_from(tasks.all().len()).unwrap_or(u32::MAX);
         let extent = Extent {
             tasks: teaching.max_tasks.map_or(count, |most| most.min(count)),
-            samples: teaching.samples.min(MAX_SAMPLES),
+            samples: teaching.teachers.iter().map(|one| one.samples.min(MAX_SAMPLES)).collect(),
             per_request: teaching.samples_per_request.max(1),
         };
-        let mut asked =
-            Self { tasks, extent, teaching, others: BTreeMap::new(), digests: Vec::new() };
+        let (others, digests) = (BTreeMap::new(), Vec::new());
+        let mut asked = Self { tasks, extent, teaching, environments, others, digests };
         for number in 0..count {
             if !asked.is_program(number) {
-                asked.others.insert(number, first_messages(tasks, number, environments)?);
+                let opened = asked.open(number).map_err(|source| {
+                    let task = tasks.get(number).id.clone();
+                    TeachError::Environment(BuildError::Task { task, source })
+                })?;
+                asked.others.insert(number, opened.messages().to_vec());
             }
             asked.digests.push(records::digest(&asked.prompt(number)));
         }
         Ok(asked)
     }
 
-    /// How many tasks there are, asked for or not.
-    pub(super) fn len(&self) -> usize {
-        self.digests.len()
+    /// A table of what is known of each sample: nothing.
+    pub(super) fn table(&self) -> Table {
+        let numbers = 0..u32::try_from(self.digests.len()).unwrap_or(u32::MAX);
+        let episodes = numbers.map(|task| self.turns(task) > 1).collect();
+        Table::new(episodes, self.teaching.teachers.len())
     }
 
     pub(super) fn is_program(&self, task: u32) -> bool {
         self.tasks.get(task).is_program(&self.teaching.config.env.kind)
+    }
+
+    /// Turns of an episode of a task. A program is one reply.
+    pub(super) fn turns(&self, task: u32) -> usize {
+        if self.is_program(task) { 1 } else { self.environments.max_turns(self.tasks.get(task)) }
+    }
+
+    /// Whether any episode has several turns.
+    pub(super) fn has_episodes(&self) -> bool {
+        self.others.keys().any(|&task| self.turns(task) > 1)
+    }
+
+    /// Opens an episode of a task, with the seed that scoring opens it with.
+    pub(super) fn open(&self, task: u32) -> Result<Box<dyn Episode>, EnvError> {
+        self.environments.open(self.tasks.get(task), self.seed())
+    }
+
+    /// The reply of an environment's expert to a conversation.
+    pub(super) fn expert(
+        &self,
+        task: &Task,
+        messages: &[Message],
+    ) -> Result<Option<String>, EnvError> {
+        self.environments.expert_reply(task, self.seed(), messages)
+    }
+
+    /// The seed of the run.
+    pub(super) fn seed(&self) -> Seed {
+        Seed::new(self.teaching.config.seed)
+    }
+
+    pub(super) fn teacher(&self, teacher: u32) -> NamedTeacher<'a> {
+        self.teaching.teachers[teacher as usize]
+    }
+
+    /// The name of a teacher, if there are several.
+    pub(super) fn name_of_several(&self, teacher: u32) -> Option<&'a str> {
+        (self.teaching.teachers.len() > 1).then(|| self.teacher(teacher).name)
     }
 
     /// What its programs are written in.
@@ -92,10 +147,10 @@ impl<'a> Asked<'a> {
     /// Where a stored sample belongs, if `same` says that its prompt is still the same.
     pub(super) fn place(
         &self,
-        id: &TaskId,
-        sample: u32,
+        named: NamedSample<'_>,
         same: impl Fn(u32) -> bool,
     ) -> Result<SampleId, String> {
+        let NamedSample { task: id, teacher, sample } = named;
         let Some(task) = self.tasks.find(id) else {
             return Err(format!("`{id}` is no task of `{}`", self.tasks.file().display()));
         };
@@ -105,24 +160,19 @@ impl<'a> Asked<'a> {
         if sample >= MAX_SAMPLES {
             return Err(format!("sample {sample} is not below {MAX_SAMPLES}"));
         }
-        Ok(SampleId { task, sample })
+        Ok(SampleId { task, teacher: self.find_teacher(teacher)?, sample })
+    }
+
+    fn find_teacher(&self, name: Option<&str>) -> Result<u32, String> {
+        let Some(name) = name else { return Ok(0) };
+        let found = self.teaching.teachers.iter().zip(0..).find(|(one, _)| one.name == name);
+        found.map(|(_, at)| at).ok_or_else(|| format!("its teacher `{name}` is not asked now"))
     }
 }
 
-/// The conversation that an episode of a task begins with.
-fn first_messages(
-    tasks: &Tasks,
-    number: u32,
-    environments: &Environments,
-) -> Result<Vec<Message>, TeachError> {
-    let task = tasks.get(number);
-    let turns = environments.max_turns(task);
-    if turns > 1 {
-        return Err(TeachError::ManyTurns { task: task.id.clone(), turns });
-    }
-    // Only an environment that is random would say something else with another seed.
-    let opened = environments.open(task, Seed::new(0)).map_err(|source| {
-        TeachError::Environment(BuildError::Task { task: task.id.clone(), source })
-    })?;
-    Ok(opened.messages().to_vec())
+/// The user messages of a conversation's part, as one text: what stands in traces and rows. Standing
+/// instructions and replies are no part of it.
+pub(super) fn user_text(said: &[Message]) -> String {
+    let users = said.iter().filter(|message| message.role == Role::User);
+    users.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n\n")
 }

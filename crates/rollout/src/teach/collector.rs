@@ -5,6 +5,9 @@
 //!         as many as may be in flight  a few for each core
 //! ```
 //!
+//! An episode of several turns is led by the thread that asks (`episodes`): what is asked next depends on what
+//! the environment answered.
+//!
 //! The queue is bounded: when answers come faster than they are judged, nobody asks for more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,41 +17,55 @@ use std::time::Instant;
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
-use whetstone_core::seed::Seed;
+use whetstone_core::message::Message;
+use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
 use whetstone_env::stack::BigStack;
-use whetstone_record::batch::{BatchError, Queue, run};
+use whetstone_record::batch::{BatchError, Queue, catch_panic, run};
 use whetstone_record::error::JournalError;
 use whetstone_sandbox::job::Unjudged;
 
 use super::asked::Asked;
 use super::plan::{Ask, Plan, seed};
-use super::records::{Answered, Entry, Judged};
+use super::records::{Answered, Entry, Judged, JudgedSample};
 use super::report::TeachSummary;
 use super::stored::Stored;
 use super::table::SampleId;
 use super::teacher::{Failure, Question, Refusal, TeacherAnswer};
 use super::{TeachError, Teaching};
+use crate::collect::broken;
 use crate::scorer::Scorer;
 
 /// Enough to talk to a server; a thousand of these are still small.
 const ASKER_STACK_BYTES: usize = 1 << 20;
+/// Enough for an environment too.
+const EPISODE_STACK_BYTES: usize = 8 << 20;
 
 /// State that all threads share.
 pub(super) struct TraceCollector<'a> {
-    teaching: &'a Teaching<'a>,
-    asked: &'a Asked<'a>,
+    pub(super) teaching: &'a Teaching<'a>,
+    pub(super) asked: &'a Asked<'a>,
     scorer: &'a Scorer<'a>,
     state: Mutex<RequestState>,
 }
 
 /// State behind the lock.
-struct RequestState {
-    stored: Stored,
-    report: TeachSummary,
+pub(super) struct RequestState {
+    pub(super) stored: Stored,
+    pub(super) report: TeachSummary,
     plan: Plan,
-    end: Option<End>,
+    pub(super) end: Option<End>,
+}
+
+/// A question, before the teacher's own parts of it are looked up.
+#[derive(Clone, Copy)]
+pub(super) struct PutQuestion<'a> {
+    pub(super) task: u32,
+    pub(super) teacher: u32,
+    pub(super) messages: &'a [Message],
+    pub(super) samples: u32,
+    pub(super) seed: u32,
 }
 
 /// Why nobody asks on.
@@ -83,7 +100,7 @@ impl<'a> TraceCollector<'a> {
         report: TeachSummary,
     ) -> Self {
         let teaching = asked.teaching;
-        let plan = Plan::new(asked.extent);
+        let plan = Plan::new(asked.extent.clone());
         let state = Mutex::new(RequestState { stored, report, plan, end: None });
         Self { teaching, asked, scorer, state }
     }
@@ -111,19 +128,22 @@ impl<'a> TraceCollector<'a> {
         let state = self.state();
         let open = self.asked.extent.open(&state.stored.table);
         // Read now: what is added to the journal from here on is offered by whoever adds it.
-        let stored = state.stored.table.stored();
-        let unjudged: Vec<_> = stored.filter(|(_, slot)| slot.verdict.is_none()).collect();
+        let unjudged = state.stored.table.complete().filter(|(_, slot)| slot.verdict.is_none());
+        let unjudged: Vec<_> =
+            unjudged.map(|(place, slot)| (place, slot.answers[0])).collect();
         drop(state);
         let askers = usize::try_from(open).unwrap_or(usize::MAX).min(self.teaching.in_flight);
+        let episodes = self.asked.has_episodes();
+        let stack_bytes = if episodes { EPISODE_STACK_BYTES } else { ASKER_STACK_BYTES };
         thread::scope(|scope| {
             for _ in 0..askers {
-                let asker = thread::Builder::new().stack_size(ASKER_STACK_BYTES);
+                let asker = thread::Builder::new().stack_size(stack_bytes);
                 if let Err(err) = asker.spawn_scoped(scope, || self.ask_all(queue)) {
                     return Err(self.give_up(TeachError::Threads(err)));
                 }
             }
-            for (place, slot) in unjudged {
-                let completion = self.stored_completion(place, slot.offset);
+            for (place, offset) in unjudged {
+                let completion = self.stored_completion(place, offset);
                 let completion = completion.map_err(|err| self.give_up(err.into()))?;
                 if !offer(queue, Sample { place, completion }) {
                     break;
@@ -135,10 +155,7 @@ impl<'a> TraceCollector<'a> {
 
     /// The completion of a sample that is in the journal.
     fn stored_completion(&self, place: SampleId, offset: u64) -> Result<Completion, BatchError> {
-        let lost = || {
-            let task = &self.asked.tasks.get(place.task).id;
-            BatchError::Lost { item: format!("sample {} of task `{task}`", place.sample) }
-        };
+        let lost = || self.lost(place);
         match self.state().stored.ledger.read(offset)? {
             Entry::Answer(Answered { samples, completions, .. }) => {
                 let mut all = samples.into_iter().zip(completions);
@@ -153,9 +170,22 @@ impl<'a> TraceCollector<'a> {
         }
     }
 
+    /// The error of a record that is not what was stored.
+    pub(super) fn lost(&self, place: SampleId) -> BatchError {
+        let task = &self.asked.tasks.get(place.task).id;
+        BatchError::Lost { item: format!("sample {} of task `{task}`", place.sample) }
+    }
+
     /// Asks until there is nothing left to ask.
     fn ask_all(&self, queue: &Queue<Sample>) {
         while let Some(mut ask) = self.next_ask() {
+            if self.asked.turns(ask.task) > 1 {
+                let Ask { task, teacher, samples } = ask;
+                for sample in samples {
+                    self.drive(SampleId { task, teacher, sample });
+                }
+                continue;
+            }
             while !ask.samples.is_empty() && self.ask(&mut ask, queue) {}
         }
     }
@@ -169,43 +199,71 @@ impl<'a> TraceCollector<'a> {
     /// Asks one question, and keeps what comes. `ask` has what is still open then; `false` if
     /// that is not to be asked for now.
     fn ask(&self, ask: &mut Ask, queue: &Queue<Sample>) -> bool {
-        let task = self.asked.tasks.get(ask.task);
-        let messages = self.asked.messages(ask.task);
+        let messages = &self.asked.messages(ask.task);
+        let id = &self.asked.tasks.get(ask.task).id;
+        let seed = seed(self.asked.seed(), id, ask.samples[0], 0);
+        let samples = u32::try_from(ask.samples.len()).unwrap_or(u32::MAX);
+        let &mut Ask { task, teacher, .. } = ask;
+        match self.put(PutQuestion { task, teacher, messages, samples, seed }) {
+            Ok(answer) => self.keep(ask, seed, answer, queue),
+            Err(refusal) => {
+                self.refused(ask.teacher, &ask.samples, refusal);
+                false
+            }
+        }
+    }
+
+    /// Puts a question to its teacher. An answer has at least one completion.
+    pub(super) fn put(&self, put: PutQuestion<'_>) -> Result<TeacherAnswer, Refusal> {
+        let PutQuestion { task, teacher, messages, samples, seed } = put;
+        let task = self.asked.tasks.get(task);
         let trace = task.rest.get("trace").and_then(|raw| serde_json::from_str(raw).ok());
         let trace: Option<String> = trace;
-        let seed = seed(Seed::new(self.teaching.config.seed), &task.id, ask.samples[0]);
-        let samples = u32::try_from(ask.samples.len()).unwrap_or(u32::MAX);
         let question = Question {
-            messages: &messages,
+            messages,
             language: task.language,
             trace: trace.as_deref(),
             reference: task.reference.as_deref(),
+            expert: &|| self.expert(task, messages),
             samples,
             seed,
         };
         self.state().report.requests += 1;
-        match self.teaching.teacher.ask(question) {
-            Ok(answer) if answer.completions.is_empty() => {
-                let reason = "an answer without completions".to_owned();
-                self.failed(ask, &Failure { detail: reason.clone(), reason });
-                false
+        let answer = self.asked.teacher(teacher).teacher.ask(question)?;
+        if answer.completions.is_empty() {
+            let reason = "an answer without completions".to_owned();
+            return Err(Refusal::Failed(Failure { detail: reason.clone(), reason }));
+        }
+        Ok(answer)
+    }
+
+    fn expert(
+        &self,
+        task: &Task,
+        messages: &[Message],
+    ) -> Result<Option<String>, Infrastructure> {
+        let reply = || self.asked.expert(task, messages);
+        catch_panic("an environment's expert", reply)?.map_err(broken)
+    }
+
+    /// Counts samples for which a teacher gave no answer, or ends the run.
+    pub(super) fn refused(&self, teacher: u32, samples: &[u32], refusal: Refusal) {
+        let (name, count) = (self.asked.teacher(teacher).name, samples.len() as u64);
+        let mut state = self.state();
+        match refusal {
+            Refusal::Nothing => state.report.without_trace += count,
+            Refusal::Failed(failure) => state.report.count_failure(name, count, &failure),
+            Refusal::Broken(Infrastructure(error)) => {
+                samples.iter().for_each(|_| state.report.count_error(&error));
             }
-            Ok(answer) => self.keep(ask, seed, answer, queue),
-            Err(Refusal::Nothing) => {
-                self.state().report.without_trace += u64::from(samples);
-                (self.teaching.on_answer)(ask.samples.len());
-                self.finished(ask.samples.len());
-                false
-            }
-            Err(Refusal::Failed(failure)) => {
-                self.failed(ask, &failure);
-                false
-            }
-            Err(Refusal::Stopped { message, hint }) => {
-                self.end(End::Stopped { message, hint });
-                false
+            Refusal::Stopped { message, hint } => {
+                drop(state);
+                return self.end(End::Stopped { message, hint });
             }
         }
+        drop(state);
+        (self.teaching.on_answer)(samples.len());
+        self.finished(samples.len());
     }
 
     /// Keeps an answer and passes its programs on.
@@ -216,21 +274,28 @@ impl<'a> TraceCollector<'a> {
         mut answer: TeacherAnswer,
         queue: &Queue<Sample>,
     ) -> bool {
-        let task = &self.asked.tasks.get(ask.task).id;
         answer.completions.truncate(ask.samples.len());
         let open = ask.samples.split_off(answer.completions.len());
         let samples = std::mem::replace(&mut ask.samples, open);
-        let prompt = self.asked.digest(ask.task).to_owned();
-        let TeacherAnswer { model, completions, usage } = answer;
-        let task = task.clone();
-        let answered = Answered { task, prompt, samples, seed, model, usage, completions };
-        let failed = Ask { task: ask.task, samples: answered.samples.clone() };
-        let kept = self.state().stored.answered(ask.task, &answered);
+        let answered = Answered {
+            task: self.asked.tasks.get(ask.task).id.clone(),
+            teacher: self.asked.name_of_several(ask.teacher).map(str::to_owned),
+            turn: 0,
+            said: Vec::new(),
+            prompt: self.asked.digest(ask.task).to_owned(),
+            samples,
+            seed,
+            model: answer.model,
+            usage: answer.usage,
+            completions: answer.completions,
+        };
+        let place = SampleId { task: ask.task, teacher: ask.teacher, sample: 0 };
+        let kept = self.state().stored.answered(place, &answered);
         match kept {
-            Ok(()) => self.offer_all(ask.task, answered, queue),
+            Ok(()) => self.offer_all(place, answered, queue),
             Err(BatchError::Journal(JournalError::Payload { source, .. })) => {
-                let reason = "an answer that cannot be kept".to_owned();
-                self.failed(&failed, &Failure { reason, detail: source.to_string() });
+                let failure = Failure::not_kept(&source.to_string());
+                self.refused(ask.teacher, &answered.samples, Refusal::Failed(failure));
                 true
             }
             Err(err) => {
@@ -241,11 +306,11 @@ impl<'a> TraceCollector<'a> {
     }
 
     /// Offers the completions of an answer to the judges.
-    fn offer_all(&self, task: u32, answered: Answered, queue: &Queue<Sample>) -> bool {
+    fn offer_all(&self, first: SampleId, answered: Answered, queue: &Queue<Sample>) -> bool {
         (self.teaching.on_answer)(answered.completions.len());
         let all = answered.samples.into_iter().zip(answered.completions);
         let mut samples = all.map(|(sample, completion)| {
-            let place = SampleId { task, sample };
+            let place = SampleId { sample, ..first };
             Sample { place, completion }
         });
         let taken = samples.all(|sample| offer(queue, sample));
@@ -261,12 +326,14 @@ impl<'a> TraceCollector<'a> {
         let Sample { place, completion } = sample;
         let scored = self.scorer.score(place.task, &[Reply::of(completion)], stack);
         let task = &self.asked.tasks.get(place.task).id;
+        let teacher = self.asked.name_of_several(place.teacher);
+        let whose = JudgedSample { task, teacher, sample: place.sample };
         let mut state = self.state();
         match scored {
             Err(Unjudged::Machine(Infrastructure(error))) => state.report.count_error(&error),
             // No later run can judge it either.
             Err(Unjudged::BrokenTests(problem)) => state.report.count_broken_tests(task, problem),
-            Ok(scored) => match Judged::of(task.clone(), place.sample, scored.outcome.evidence) {
+            Ok(scored) => match Judged::of(whose, scored.outcome.evidence) {
                 Some(judged) => state.stored.judged(*place, judged)?,
                 None => state.report.not_run += 1,
             },
@@ -276,26 +343,22 @@ impl<'a> TraceCollector<'a> {
         Ok(())
     }
 
-    fn failed(&self, ask: &Ask, failure: &Failure) {
-        self.state().report.count_failure(ask.samples.len() as u64, failure);
-        (self.teaching.on_answer)(ask.samples.len());
-        self.finished(ask.samples.len());
-    }
-
-    fn finished(&self, samples: usize) {
+    pub(super) fn finished(&self, samples: usize) {
         for _ in 0..samples {
             (self.teaching.on_sample)();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, RequestState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets nobody ask on. The first reason is the one that is told.
-    fn end(&self, end: End) {
+    pub(super) fn end(&self, end: End) {
         self.state().end.get_or_insert(end);
-        self.teaching.teacher.stop();
+        for one in self.teaching.teachers {
+            one.teacher.stop();
+        }
     }
 
     /// Lets nobody ask on while the threads that were started come to their end.

@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use whetstone_core::jsonl::LineError;
-use whetstone_core::task::TaskId;
 use whetstone_env::environment::BuildError;
 use whetstone_record::error::{BatchError, FileError};
 
@@ -41,18 +40,6 @@ pub enum TeachError {
     /// A task's environment cannot be built.
     #[error(transparent)]
     Environment(BuildError),
-
-    /// An episode of a task has more than one turn.
-    #[error(
-        "episodes of task `{task}` have up to {turns} turns: a teacher is asked for one reply, and is \
-         not led through more turns yet"
-    )]
-    ManyTurns {
-        /// The first such task.
-        task: TaskId,
-        /// Its turns.
-        turns: usize,
-    },
 
     /// The output would stand nowhere.
     #[error("there is no folder for `{}`", path.display())]
@@ -121,9 +108,6 @@ impl TeachError {
             Self::BadTasks { .. } => {
                 Some("mend these lines, or leave `--strict` out: then they are passed over")
             }
-            Self::ManyTurns { .. } => Some(
-                "leave such tasks out, or set `env.max_turns=1`: then the first reply is judged as it is",
-            ),
             Self::NoFolder { .. } => Some("make the folder, or give `--out` another name"),
             Self::OutputExists { .. } => Some(
                 "`--only-missing` keeps its traces and asks for what it lacks; `--fresh` replaces \
@@ -149,7 +133,6 @@ impl TeachError {
             | Self::NoTasks { .. }
             | Self::BadTasks { .. }
             | Self::Environment(_)
-            | Self::ManyTurns { .. }
             | Self::NoFolder { .. }
             | Self::OutputExists { .. }
             | Self::Traces(_)

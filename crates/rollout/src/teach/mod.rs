@@ -1,11 +1,12 @@
-//! Traces of a teacher: every task is asked for so many samples, and each is judged.
+//! Traces of teachers: each is asked for so many samples of every task, and each sample is judged.
 //!
 //! ```text
-//! tasks ─► questions ─► teacher ─► journal ─► score ─► journal ─► teacher_traces.jsonl
+//! tasks ─► questions ─► teacher ─► journal ─► score ─► journal ─► teacher_traces.jsonl ─► rows
 //! ```
 //!
-//! Answers are scored by the environment of their task, of whatever kind. A teacher is asked for one reply:
-//! tasks whose episodes have more turns are refused.
+//! Answers are scored by the environment of their task, of whatever kind. A teacher is led through an episode of
+//! several turns to its end, turn by turn, with the whole conversation (`episodes`); one of one turn is a
+//! question like any other. Samples that solve their task in few turns become rows of SFT data (`kept`).
 //!
 //! An answer costs money or hours of a large machine, so it is kept before anything is made of it:
 //! the journal beside the output has every answer as it came. A run that was killed goes on where
@@ -21,7 +22,9 @@
 
 mod asked;
 mod collector;
+mod episodes;
 mod error;
+mod kept;
 mod plan;
 mod records;
 mod report;
@@ -39,9 +42,11 @@ use whetstone_record::batch::check_outputs;
 use self::asked::Asked;
 use self::collector::{End, Left, TraceCollector};
 pub use self::error::TeachError;
-pub use self::report::{FailureCount, TeachSummary, Tokens};
+pub use self::report::{FailureCount, TeachSummary, TeacherCounts, Tokens};
 use self::stored::Stored;
-pub use self::teacher::{Embedded, Failure, Question, References, Refusal, Teacher, TeacherAnswer};
+pub use self::teacher::{
+    AskExpert, Embedded, Failure, NamedTeacher, Question, References, Refusal, Teacher, TeacherAnswer,
+};
 use crate::score::BadLines;
 use crate::scorer::{EnvironmentSource, Scorer, ScorerParts};
 use crate::tasks::Tasks;
@@ -58,15 +63,15 @@ pub struct Teaching<'a> {
     pub tasks: &'a Path,
     /// Where the traces go. Beside it, the journal.
     pub output: &'a Path,
-    /// Who is asked.
-    pub teacher: &'a dyn Teacher,
+    /// Where the rows of kept samples go, if they are wanted.
+    pub rows: Option<&'a Path>,
+    /// Who is asked, each under another name.
+    pub teachers: &'a [NamedTeacher<'a>],
     /// Every setting that decides an answer, with its value: only a run with the same may go on
     /// with the journal of another.
     pub settings: &'a [(String, String)],
     /// The settings: the seed of the samples, the language of prompts, the kind of tasks that name none.
     pub config: &'a Config,
-    /// Samples of each task.
-    pub samples: u32,
     /// Samples that one question asks for.
     pub samples_per_request: u32,
     /// Questions at a time.
@@ -125,11 +130,14 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<TeachSummary, TeachError> {
         Some(End::Trouble(err)) => return Err(err),
         Some(End::Stopped { message, hint }) => {
             let journal = stored.ledger.path().to_owned();
-            let stored = stored.table.stored().count() as u64;
+            let stored = stored.table.complete().count() as u64;
             return Err(TeachError::Stopped { message, hint, stored, journal });
         }
     }
     write::traces(teaching.output, &asked, &stored, &mut report)?;
+    if let Some(rows) = teaching.rows {
+        write::rows(rows, &asked, &stored, &mut report)?;
+    }
     if !report.is_incomplete() {
         stored.ledger.remove()?;
     }
@@ -138,12 +146,15 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<TeachSummary, TeachError> {
     Ok(report)
 }
 
-/// The output must not take the place of the tasks, and needs a folder to stand in.
+/// Outputs must not take the place of the tasks, and need a folder to stand in.
 fn check_names(teaching: &Teaching<'_>) -> Result<(), TeachError> {
-    check_outputs([teaching.tasks], [teaching.output])?;
-    let folder = teaching.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(TeachError::NoFolder { path: teaching.output.to_owned() });
+    let outputs = [Some(teaching.output), teaching.rows].into_iter().flatten();
+    check_outputs([teaching.tasks], outputs.clone())?;
+    for output in outputs {
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(TeachError::NoFolder { path: output.to_owned() });
+        }
     }
     Ok(())
 }
@@ -165,13 +176,16 @@ fn first_counts(tasks: &Tasks, asked: &Asked<'_>, stored: &Stored) -> TeachSumma
     let mut report = TeachSummary::new();
     report.tasks = u64::from(asked.extent.tasks);
     (report.bad_tasks, report.bad_task_lines) = (tasks.bad_count, tasks.bad.clone());
-    report.resumed = stored.table.stored().count() as u64;
+    report.resumed = stored.table.complete().count() as u64;
+    for one in asked.teaching.teachers {
+        report.teachers.insert(one.name.to_owned(), TeacherCounts::default());
+    }
     report
 }
 
 /// Samples that are to be asked for or judged.
 fn work(asked: &Asked<'_>, stored: &Stored) -> u64 {
-    let unjudged = stored.table.stored().filter(|(_, slot)| slot.verdict.is_none()).count();
+    let unjudged = stored.table.complete().filter(|(_, slot)| slot.verdict.is_none()).count();
     asked.extent.open(&stored.table) + unjudged as u64
 }
 

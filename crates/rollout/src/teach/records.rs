@@ -6,22 +6,26 @@
 //! {"imported":{"traces":1}}                             all of it was
 //! {"answer":{"task":"x/1","samples":[1,2],"completions":[{…},{…}],…}}
 //! {"verdict":{"task":"x/1","sample":2,"judgement":{…}}}
+//! {"answer":{"task":"y/1","samples":[0],"turn":1,"said":[{…}],"completions":[{…}],…}}
 //! ```
 //!
 //! An answer is written in one piece before anything is made of it: what was paid for is kept,
-//! whatever comes after. A verdict that is missing behind it is found again without asking.
+//! whatever comes after. A verdict that is missing behind it is found again without asking. The answers of
+//! an episode stand turn by turn, each with what the environment had said since the one before; its verdict
+//! says that it is over.
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::completion::Completion;
 use whetstone_core::judgement::Judgement;
+use whetstone_core::message::Message;
 use whetstone_core::outcome::{Evidence, Observation};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::{Usage, VerdictName};
 use whetstone_core::wire::Object;
 
-/// Version of the journal's records.
-pub(super) const VERSION: u64 = 1;
+/// Version of the journal's records. Those of version 1 have one teacher and one turn.
+pub(super) const VERSION: u64 = 2;
 
 /// One record.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,6 +59,15 @@ pub(super) struct Header {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Answered {
     pub(super) task: TaskId,
+    /// The name of the teacher, of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) teacher: Option<String>,
+    /// The turn, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(super) turn: u32,
+    /// What the environment of an episode had said since the turn before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) said: Vec<Message>,
     /// Digest of the prompt.
     pub(super) prompt: String,
     /// Which of the task's samples these are, in order.
@@ -70,11 +83,22 @@ pub(super) struct Answered {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Judged {
     pub(super) task: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) teacher: Option<String>,
     pub(super) sample: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     judgement: Option<Judgement>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observation: Option<Observation>,
+}
+
+/// Whose verdict it is.
+#[derive(Clone, Copy)]
+pub(super) struct JudgedSample<'a> {
+    pub(super) task: &'a TaskId,
+    /// The name of the teacher, of several.
+    pub(super) teacher: Option<&'a str>,
+    pub(super) sample: u32,
 }
 
 /// A record with the little that is needed to go on.
@@ -94,24 +118,36 @@ pub(super) struct BriefTrace {
     pub(super) sample: u32,
     pub(super) prompt: String,
     pub(super) verdict: Option<VerdictName>,
+    pub(super) teacher: Option<String>,
+    pub(super) episode: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct BriefAnswer {
     pub(super) task: TaskId,
+    pub(super) teacher: Option<String>,
+    #[serde(default)]
+    pub(super) turn: u32,
     pub(super) prompt: String,
     pub(super) samples: Vec<u32>,
 }
 
 impl Judged {
     /// The record of what was seen; none if nothing was run.
-    pub(super) fn of(task: TaskId, sample: u32, evidence: Evidence) -> Option<Self> {
+    pub(super) fn of(judged: JudgedSample<'_>, evidence: Evidence) -> Option<Self> {
         let (judgement, observation) = match evidence {
             Evidence::Program(judgement) => (Some(judgement), None),
             Evidence::Observed(observation) => (None, Some(observation)),
             Evidence::NotRun => return None,
         };
-        Some(Self { task, sample, judgement, observation })
+        let JudgedSample { task, teacher, sample } = judged;
+        let (task, teacher) = (task.clone(), teacher.map(str::to_owned));
+        Some(Self { task, teacher, sample, judgement, observation })
+    }
+
+    /// What an environment that runs no programs saw.
+    pub(super) fn into_observation(self) -> Option<Observation> {
+        self.observation
     }
 
     /// The verdict in the trace.
@@ -125,10 +161,15 @@ impl Header {
     /// The header that `json` is, if it is one that this version reads.
     pub(super) fn of(json: &str) -> Option<Self> {
         match serde_json::from_str(json) {
-            Ok(Brief::Teaching(header)) if header.version == VERSION => Some(header),
+            Ok(Brief::Teaching(header)) if (1..=VERSION).contains(&header.version) => Some(header),
             _ => None,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_first(turn: &u32) -> bool {
+    *turn == 0
 }
 
 /// What tells one prompt from another.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use whetstone_core::program::Language;
 use whetstone_core::task::TaskId;
+use whetstone_core::taught::TaughtEpisode;
 use whetstone_core::trace::Trace;
 
+use super::kept::Keep;
 use super::teacher::Failure;
 use crate::score::BadLine;
 
@@ -40,6 +42,14 @@ pub struct TeachSummary {
     pub parse_failures: u64,
     /// Cut off by the limit on tokens.
     pub cut_off: u64,
+    /// Responses that are whole episodes of several turns.
+    pub episodes: u64,
+    /// Turns of these episodes.
+    pub turns: u64,
+    /// Rows that were written.
+    pub rows: u64,
+    /// What became of the samples, by teacher.
+    pub teachers: BTreeMap<String, TeacherCounts>,
     /// Tasks with at least one passing trace.
     pub solved_tasks: u64,
     /// How often each verdict was given.
@@ -81,6 +91,23 @@ pub struct Tokens {
     pub completion: u64,
 }
 
+/// What became of the samples of a teacher.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TeacherCounts {
+    /// Solved, within `teacher.max_kept_turns`: those of which rows are made.
+    pub kept: u64,
+    /// Not solved.
+    pub unsolved: u64,
+    /// Solved, but with more turns than `teacher.max_kept_turns`.
+    pub too_long: u64,
+    /// Solved, but the limit on tokens cut a reply off.
+    pub cut_off: u64,
+    /// Without an answer in this run; a later run asks again.
+    pub failed: u64,
+    /// Not judged: nothing was run, or the environment broke, which is no failure of the teacher.
+    pub not_judged: u64,
+}
+
 /// How often something failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FailureCount {
@@ -108,6 +135,10 @@ impl TeachSummary {
         self.valid_python += u64::from(compiles && language == Some(Language::Python));
         self.passing += u64::from(trace.passes());
         self.cut_off += u64::from(trace.rest.get("finish").is_some());
+        if let Ok(Some(episode)) = TaughtEpisode::of(trace) {
+            self.episodes += 1;
+            self.turns += episode.turns().len() as u64;
+        }
         if let Some(verdict) = verdict {
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
         }
@@ -117,16 +148,34 @@ impl TeachSummary {
         }
     }
 
+    /// Counts whether a trace is kept.
+    pub(super) fn count_keep(&mut self, teacher: &str, keep: Keep) {
+        let counts = self.of_teacher(teacher);
+        let count = match keep {
+            Keep::Kept => &mut counts.kept,
+            Keep::Unsolved => &mut counts.unsolved,
+            Keep::TooLong => &mut counts.too_long,
+            Keep::CutOff => &mut counts.cut_off,
+            Keep::NotJudged => &mut counts.not_judged,
+        };
+        *count += 1;
+    }
+
+    fn of_teacher(&mut self, teacher: &str) -> &mut TeacherCounts {
+        self.teachers.entry(teacher.to_owned()).or_default()
+    }
+
     /// Counts samples that have no answer.
-    pub(super) fn count_failure(&mut self, samples: u64, failure: &Failure) {
+    pub(super) fn count_failure(&mut self, teacher: &str, samples: u64, failure: &Failure) {
         self.failed += samples;
+        self.of_teacher(teacher).failed += samples;
         let known = self.failures.len() < KINDS || self.failures.contains_key(&failure.reason);
         let reason = if known { failure.reason.as_str() } else { OTHERS };
         let example = || FailureCount { samples: 0, example: failure.detail.clone() };
         self.failures.entry(reason.to_owned()).or_insert_with(example).samples += samples;
     }
 
-    /// Counts a response that could not be judged.
+    /// Counts a response that could not be judged, or an episode whose environment broke.
     pub(super) fn count_error(&mut self, error: &str) {
         self.unjudged += 1;
         let known = self.errors.len() < KINDS || self.errors.contains_key(error);
@@ -186,7 +235,7 @@ mod tests {
         let mut report = TeachSummary::new();
         for n in 0..200 {
             let failure = Failure { reason: format!("reason {n}"), detail: "d".to_owned() };
-            report.count_failure(2, &failure);
+            report.count_failure("m", 2, &failure);
             report.count_error(&format!("error {n}"));
         }
         assert_eq!((report.failures.len(), report.errors.len()), (KINDS + 1, KINDS + 1));

@@ -7,12 +7,13 @@
 use std::path::Path;
 
 use whetstone_core::jsonl::{Numbered, Records};
+use whetstone_core::taught::TaughtEpisode;
 use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
 use whetstone_record::batch::{self, BatchError, Ledger, RecordAt, replay};
 use whetstone_record::journal::Reader;
 
-use super::asked::Asked;
+use super::asked::{Asked, NamedSample};
 use super::error::TeachError;
 use super::records::{Answered, Brief, Entry, Header, Judged, NewEntry, VERSION};
 use super::table::{SampleId, Table};
@@ -39,7 +40,7 @@ impl Stored {
             Some(differences(&theirs.settings, settings))
         };
         let (ledger, records) = Ledger::open_bare(output, of_journal, differences)?;
-        let mut stored = Self { table: Table::new(asked.len()), ledger };
+        let mut stored = Self { table: asked.table(), ledger };
         let begun = records.is_some();
         if begun {
             let ready = !theirs.is_some_and(|header| header.imports);
@@ -48,16 +49,17 @@ impl Stored {
             }
             // It was killed while it took traces over, before it asked anything.
             stored.ledger.clear()?;
-            stored.table = Table::new(asked.len());
+            stored.table = stored.table.emptied();
         }
-        let imports = match earlier {
-            Earlier::Forget => false,
-            _ if !output.exists() => false,
-            Earlier::Resume if !begun => {
+        let outputs = [Some(output), teaching.rows];
+        let mut there = outputs.into_iter().flatten().filter(|path| path.exists());
+        let imports = match (earlier, there.next()) {
+            (Earlier::Forget, _) | (_, None) => false,
+            (Earlier::Resume, Some(path)) if !begun => {
                 stored.ledger.remove()?;
-                return Err(TeachError::OutputExists { path: output.to_owned() });
+                return Err(TeachError::OutputExists { path: path.to_owned() });
             }
-            Earlier::Resume | Earlier::Complete => true,
+            (Earlier::Resume | Earlier::Complete, _) => output.exists(),
         };
         if imports && let Err(err) = stored.look_through(output, asked) {
             stored.ledger.remove()?;
@@ -71,11 +73,15 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Keeps an answer, before anything is made of it.
-    pub(super) fn answered(&mut self, task: u32, answer: &Answered) -> Result<(), BatchError> {
+    /// Keeps an answer, before anything is made of it. Its samples are those of the task and teacher of `first`.
+    pub(super) fn answered(
+        &mut self,
+        first: SampleId,
+        answer: &Answered,
+    ) -> Result<(), BatchError> {
         let offset = self.ledger.append(&NewEntry::Answer(answer))?;
         for &sample in &answer.samples {
-            self.table.store(SampleId { task, sample }, offset);
+            self.table.store(SampleId { sample, ..first }, answer.turn, offset);
         }
         Ok(())
     }
@@ -83,8 +89,8 @@ impl Stored {
     /// Keeps what the environment saw.
     pub(super) fn judged(&mut self, place: SampleId, judged: Judged) -> Result<(), BatchError> {
         let verdict = judged.verdict();
-        self.ledger.append(&Entry::Verdict(judged))?;
-        self.table.judge(place, verdict);
+        let offset = self.ledger.append(&Entry::Verdict(judged))?;
+        self.table.judge(place, verdict, Some(offset));
         Ok(())
     }
 
@@ -92,14 +98,12 @@ impl Stored {
     fn look_through(&mut self, traces: &Path, asked: &Asked<'_>) -> Result<(), TeachError> {
         for read in Records::<Trace, _>::open(traces).map_err(TeachError::Traces)? {
             let Numbered { line, record: trace } = read.map_err(TeachError::Traces)?;
-            let prompt = |task| asked.prompt(task).user == trace.prompt;
-            let place = asked.place(&trace.task_id, trace.sample, prompt);
-            let place = place.and_then(|place| {
-                let new = self.table.store(place, 0);
+            let place = place_of(&trace, asked).and_then(|place| {
+                let new = self.table.store(place, 0, 0);
                 new.then_some(place).ok_or_else(|| "this sample stands already above".to_owned())
             });
             let foreign = |reason| TeachError::Foreign { path: traces.to_owned(), line, reason };
-            self.table.judge(place.map_err(foreign)?, trace.verdict);
+            self.table.judge(place.map_err(foreign)?, trace.verdict, None);
         }
         Ok(())
     }
@@ -110,8 +114,8 @@ impl Stored {
         for read in Records::<Trace, _>::open(traces).map_err(TeachError::Traces)? {
             let trace = read.map_err(TeachError::Traces)?.record;
             let offset = self.ledger.append(&Entry::Trace(trace.to_object()))?;
-            if let Some(task) = asked.tasks.find(&trace.task_id) {
-                self.table.restore(SampleId { task, sample: trace.sample }, offset);
+            if let Ok(place) = place_of(&trace, asked) {
+                self.table.restore(place, offset);
             }
             count += 1;
         }
@@ -143,22 +147,53 @@ fn take(table: &mut Table, brief: Brief, offset: u64, asked: &Asked<'_>) -> Resu
         Brief::Teaching(_) | Brief::Imported { .. } => {}
         Brief::Trace(trace) => {
             let prompt = |task| asked.prompt(task).user == trace.prompt;
-            let place = asked.place(&trace.task_id, trace.sample, prompt)?;
-            table.store(place, offset);
-            table.judge(place, trace.verdict);
+            let (task, teacher) = (&trace.task_id, trace.teacher.as_deref());
+            let place = asked.place(NamedSample { task, teacher, sample: trace.sample }, prompt)?;
+            check_turns(table.is_episode(place.task), trace.episode.is_some())?;
+            table.store(place, 0, offset);
+            table.judge(place, trace.verdict, None);
         }
         Brief::Answer(answer) => {
             let prompt = |task: u32| asked.digest(task) == answer.prompt;
+            let (task, teacher) = (&answer.task, answer.teacher.as_deref());
             for &sample in &answer.samples {
-                table.store(asked.place(&answer.task, sample, prompt)?, offset);
+                let place = asked.place(NamedSample { task, teacher, sample }, prompt)?;
+                table.store(place, answer.turn, offset);
             }
         }
         Brief::Verdict(judged) => {
-            let place = asked.place(&judged.task, judged.sample, |_| true)?;
-            table.judge(place, judged.verdict());
+            let (task, teacher) = (&judged.task, judged.teacher.as_deref());
+            let named = NamedSample { task, teacher, sample: judged.sample };
+            let place = asked.place(named, |_| true)?;
+            table.judge(place, judged.verdict(), Some(offset));
         }
     }
     Ok(())
+}
+
+/// Where a trace of a file belongs.
+fn place_of(trace: &Trace, asked: &Asked<'_>) -> Result<SampleId, String> {
+    let raw = trace.rest.get("teacher").map(serde_json::from_str).transpose();
+    let teacher: Option<String> = raw.map_err(|err| format!("field `teacher`: {err}"))?;
+    let prompt = |task| asked.prompt(task).user == trace.prompt;
+    let (task, teacher) = (&trace.task_id, teacher.as_deref());
+    let place = asked.place(NamedSample { task, teacher, sample: trace.sample }, prompt)?;
+    let episode = TaughtEpisode::of(trace)?;
+    check_turns(asked.turns(place.task) > 1, episode.is_some())?;
+    Ok(place)
+}
+
+/// A trace must be of as many turns as its task has now.
+fn check_turns(several: bool, is_episode: bool) -> Result<(), String> {
+    match (several, is_episode) {
+        (true, false) => {
+            Err("episodes of its task have several turns now, and this is one reply".to_owned())
+        }
+        (false, true) => {
+            Err("its task has one turn now (`env.max_turns`), and this is an episode".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The names of settings that do not have the same value in both.

@@ -1,12 +1,16 @@
 //! Teachers that can be asked for traces.
 
+use std::fmt;
+
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::{Form, Response};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 use whetstone_core::program::Language;
 use whetstone_core::trace::Usage;
 
-/// Anything that answers questions: a server, or the traces and reference solutions of the tasks.
+/// Anything that answers questions: a server, the experts of environments, or the traces and reference
+/// solutions of the tasks.
 pub trait Teacher: Send + Sync {
     /// Answers a question; blocks until it is answered or given up.
     fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal>;
@@ -15,10 +19,24 @@ pub trait Teacher: Send + Sync {
     fn stop(&self) {}
 }
 
+/// A teacher with its name, and how much it is asked for.
+#[derive(Clone, Copy)]
+pub struct NamedTeacher<'a> {
+    /// Its name in traces and counts; once in a run.
+    pub name: &'a str,
+    /// Who is asked.
+    pub teacher: &'a dyn Teacher,
+    /// Samples of each task.
+    pub samples: u32,
+}
+
+/// The expert of an environment, asked about a conversation: see `Environment::expert_reply`.
+pub type AskExpert<'a> = dyn Fn() -> Result<Option<String>, Infrastructure> + 'a;
+
 /// A request to a teacher.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// The conversation that an episode of the task begins with. A teacher sees no more of it.
+    /// The conversation of the episode so far. A model sees no more of it.
     pub messages: &'a [Message],
     /// What the program is to be written in.
     pub language: Language,
@@ -26,10 +44,21 @@ pub struct Question<'a> {
     pub trace: Option<&'a str>,
     /// The task's reference solution, if it has one.
     pub reference: Option<&'a str>,
+    /// The expert of the task's environment.
+    pub expert: &'a AskExpert<'a>,
     /// How many completions are wanted.
     pub samples: u32,
     /// The seed of the first of them; it differs from question to question.
     pub seed: u32,
+}
+
+impl fmt::Debug for Question<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { messages, samples, seed, .. } = self;
+        let mut shown = f.debug_struct("Question");
+        shown.field("messages", messages).field("samples", samples).field("seed", seed);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// A teacher's answer.
@@ -50,6 +79,8 @@ pub enum Refusal {
     Nothing,
     /// This question failed; another may not.
     Failed(Failure),
+    /// The environment's expert broke: no failure of the teacher.
+    Broken(Infrastructure),
     /// It makes no sense to ask on.
     Stopped {
         /// Why.
@@ -68,7 +99,15 @@ pub struct Failure {
     pub detail: String,
 }
 
-/// The traces that tasks bring along in their field `trace`.
+impl Failure {
+    /// Of an answer that is too large for the journal, or cannot be written into it.
+    pub(super) fn not_kept(problem: &str) -> Self {
+        let reason = "an answer that cannot be kept".to_owned();
+        Self { reason, detail: problem.to_owned() }
+    }
+}
+
+/// The experts of environments, and the traces that tasks bring along in their field `trace`.
 ///
 /// So everything behind the teacher works without a server.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,7 +120,9 @@ impl Embedded {
 
 impl Teacher for Embedded {
     fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal> {
-        let text = question.trace.ok_or(Refusal::Nothing)?.to_owned();
+        let expert = (question.expert)().map_err(Refusal::Broken)?;
+        let trace = || question.trace.map(str::to_owned);
+        let text = expert.or_else(trace).ok_or(Refusal::Nothing)?;
         Ok(one_completion(Self::MODEL, text))
     }
 }

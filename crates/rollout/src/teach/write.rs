@@ -1,4 +1,4 @@
-//! The output: every stored answer as a trace, by task and sample.
+//! The output: every complete sample as a trace, by task, teacher and sample; and the rows of those that are kept.
 //!
 //! The journal has them in the order they came, and may be larger than memory: each is read where it is.
 
@@ -8,18 +8,22 @@ use std::path::Path;
 
 use whetstone_core::completion::Finish;
 use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::outcome::Observation;
+use whetstone_core::sft_row::SftRow;
 use whetstone_core::task::Task;
+use whetstone_core::taught::{TaughtEpisode, TaughtTurn};
 use whetstone_core::trace::{Trace, Usage};
 use whetstone_core::wire::{Object, Wire};
 use whetstone_record::batch::{BatchError, catch_panic, replace_output};
 use whetstone_record::error::FileError;
 
 use super::TeachError;
-use super::asked::Asked;
+use super::asked::{Asked, user_text};
+use super::kept::Keep;
 use super::records::{Answered, Entry};
 use super::report::TeachSummary;
 use super::stored::Stored;
-use super::table::SampleId;
+use super::table::{SampleId, Slot};
 
 /// Writes all traces to `output` and counts them.
 pub(super) fn traces(
@@ -28,29 +32,75 @@ pub(super) fn traces(
     stored: &Stored,
     report: &mut TeachSummary,
 ) -> Result<(), TeachError> {
+    let most_turns = asked.teaching.config.teacher.max_kept_turns;
     replace_output(output, |out| {
         let mut solved = None;
-        // Samples of one answer follow one another: it is read once.
-        let mut last: Option<(u64, Entry)> = None;
-        for (place, slot) in stored.table.stored() {
-            let entry = match last.take() {
-                Some((offset, entry)) if offset == slot.offset => entry,
-                _ => stored.ledger.read(slot.offset)?,
-            };
-            let mut trace = trace_of(asked, place, &entry).ok_or_else(|| {
-                let task = &asked.tasks.get(place.task).id;
-                BatchError::Lost { item: format!("sample {} of task `{task}`", place.sample) }
-            })?;
-            last = Some((slot.offset, entry));
-            trace.verdict = slot.verdict;
-            report.count(&trace, asked.is_program(place.task).then(|| asked.language(place.task)));
+        each_trace(asked, stored, |place, trace| {
+            report.count(trace, asked.is_program(place.task).then(|| asked.language(place.task)));
+            let keep = Keep::of(trace, most_turns);
+            report.count_keep(asked.teacher(place.teacher).name, keep);
             if trace.passes() && solved.replace(place.task) != Some(place.task) {
                 report.solved_tasks += 1;
             }
-            writeln!(out, "{}", trace.to_line()).map_err(FileError::at("write", output))?;
-        }
-        Ok(())
+            writeln!(out, "{}", trace.to_line()).map_err(FileError::at("write", output))
+        })
     })
+}
+
+/// Writes the rows of the traces that are kept to `output` and counts them.
+pub(super) fn rows(
+    output: &Path,
+    asked: &Asked<'_>,
+    stored: &Stored,
+    report: &mut TeachSummary,
+) -> Result<(), TeachError> {
+    let most_turns = asked.teaching.config.teacher.max_kept_turns;
+    replace_output(output, |out| {
+        each_trace(asked, stored, |_, trace| {
+            let kept = Some(trace).filter(|trace| Keep::of(trace, most_turns) == Keep::Kept);
+            // What cannot be read as an episode is not kept.
+            let Some(row) = kept.and_then(|trace| SftRow::of_trace(trace).ok().flatten()) else {
+                return Ok(());
+            };
+            report.rows += 1;
+            writeln!(out, "{}", row.to_line()).map_err(FileError::at("write", output))
+        })
+    })
+}
+
+/// Calls `each` with the trace of every complete sample, in order.
+fn each_trace(
+    asked: &Asked<'_>,
+    stored: &Stored,
+    mut each: impl FnMut(SampleId, &Trace) -> Result<(), FileError>,
+) -> Result<(), TeachError> {
+    // Samples of one answer follow one another: it is read once.
+    let mut last: Option<(u64, Entry)> = None;
+    for (place, slot) in stored.table.complete() {
+        let lost = || {
+            let task = &asked.tasks.get(place.task).id;
+            BatchError::Lost { item: format!("sample {} of task `{task}`", place.sample) }
+        };
+        let offset = *slot.answers.first().ok_or_else(lost)?;
+        let entry = match last.take() {
+            Some((read, entry)) if read == offset => entry,
+            _ => stored.ledger.read(offset)?,
+        };
+        let mut trace = match &entry {
+            Entry::Answer(_) if stored.table.is_episode(place.task) => {
+                episode_trace(asked, place, &EpisodeRecords::read(stored, slot).ok_or_else(lost)?)
+            }
+            entry => trace_of(asked, place, entry).ok_or_else(lost)?,
+        };
+        last = Some((offset, entry));
+        trace.verdict = slot.verdict;
+        let several = asked.name_of_several(place.teacher);
+        if let Some(name) = several.filter(|_| trace.rest.get("teacher").is_none()) {
+            trace.rest.put("teacher", &name);
+        }
+        each(place, &trace)?;
+    }
+    Ok(())
 }
 
 /// The trace of a sample in a record that has it.
@@ -63,6 +113,63 @@ fn trace_of(asked: &Asked<'_>, place: SampleId, entry: &Entry) -> Option<Trace> 
         Entry::Trace(object) => Trace::from_object(object.clone()).ok(),
         Entry::Teaching(_) | Entry::Imported { .. } | Entry::Verdict(_) => None,
     }
+}
+
+/// The records of an episode that is over.
+struct EpisodeRecords {
+    turns: Vec<Answered>,
+    seen: Observation,
+}
+
+impl EpisodeRecords {
+    /// `None` if one of them is not what it should be.
+    fn read(stored: &Stored, slot: &Slot) -> Option<Self> {
+        let turn = |offset: &u64| match stored.ledger.read(*offset).ok()? {
+            Entry::Answer(answered) if !answered.completions.is_empty() => Some(answered),
+            _ => None,
+        };
+        let turns = slot.answers.iter().map(turn).collect::<Option<Vec<_>>>()?;
+        match stored.ledger.read(slot.judged?).ok()? {
+            Entry::Verdict(judged) => Some(Self { turns, seen: judged.into_observation()? }),
+            _ => None,
+        }
+    }
+}
+
+/// The trace of an episode: that of its last turn, with all turns beside it.
+fn episode_trace(asked: &Asked<'_>, place: SampleId, records: &EpisodeRecords) -> Trace {
+    let taught = |answered: &Answered| {
+        let completion = &answered.completions[0];
+        TaughtTurn {
+            prompt: user_text(&answered.said),
+            text: completion.text.clone(),
+            reasoning: completion.reasoning.clone(),
+            finish: Some(completion.finish).filter(|finish| *finish == Finish::Length),
+        }
+    };
+    let turns: Vec<TaughtTurn> = records.turns.iter().map(taught).collect();
+    let is_cut_off = turns.iter().any(TaughtTurn::is_cut_off);
+    let last = &records.turns[records.turns.len() - 1];
+    let mut trace = trace(asked, place.task, last, 0);
+    trace.usage = total_usage(&records.turns);
+    trace.rest = Object::new();
+    if is_cut_off {
+        trace.rest.put("finish", &Finish::Length);
+    }
+    let episode = TaughtEpisode::new(turns, records.seen.clone());
+    trace.rest.put(TaughtEpisode::FIELD, &episode);
+    trace
+}
+
+/// What all turns cost together, if that was said of each.
+fn total_usage(turns: &[Answered]) -> Option<Usage> {
+    let mut total = Usage::default();
+    for turn in turns {
+        let usage = turn.usage.as_ref()?;
+        total.prompt_tokens += usage.prompt_tokens;
+        total.completion_tokens += usage.completion_tokens;
+    }
+    Some(total)
 }
 
 /// The trace of the sample that stands at `at` in an answer.

@@ -7,5 +7,6 @@ mod common;
 
 mod ask;
 mod complete;
+mod episodes;
 mod other_environments;
 mod school;

@@ -3,10 +3,10 @@
 use crate::common::Fake;
 use crate::school::{Lesson, School, StandIn, task};
 use whetstone_core::completion::{Completion, Finish};
-use whetstone_rollout::teach::{TeachError, TeacherAnswer};
+use whetstone_rollout::teach::TeacherAnswer;
 
 /// A task to guess a number.
-fn guess(number: u32) -> String {
+pub(crate) fn guess(number: u32) -> String {
     let body = format!(r#"{{"kind":"guess","number":{number}}}"#);
     format!("{{\"id\":\"g/{number}\",\"statement\":\"Guess {number}?\",\"body\":{body}}}\n")
 }
@@ -57,16 +57,4 @@ fn an_interrupted_run_with_programs_and_other_tasks_is_resumed() {
     let report = school.teach("out.jsonl", &Lesson::of(&rest, &judge)).unwrap();
     assert_eq!((report.resumed, report.requests), (4, 2));
     assert_eq!(school.read("out.jsonl"), school.read("whole.jsonl"));
-}
-
-#[test]
-fn tasks_with_several_turns_are_refused_before_anything_is_asked() {
-    let dir = tempfile::tempdir().unwrap();
-    let school = School::new(dir.path(), &[task("p/1", ""), guess(3)].concat());
-    let (teacher, judge) = (sevens(), Fake::default());
-    let err = school.teach("out.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
-    assert!(matches!(err, TeachError::ManyTurns { turns: 2, .. }) && err.is_usage(), "{err}");
-    assert!(err.to_string().contains("`g/3`") && err.to_string().contains("one reply"), "{err}");
-    assert!(err.hint().unwrap().contains("env.max_turns=1"));
-    assert!(teacher.asked().is_empty() && !school.path("out.jsonl.journal").exists());
 }

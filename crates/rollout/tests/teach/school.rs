@@ -14,7 +14,7 @@ use whetstone_env::python::Rules;
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Earlier, Failure, Question, Refusal, TeachError, TeachSummary, Teacher, TeacherAnswer,
+    Earlier, Failure, NamedTeacher, Question, Refusal, TeachError, TeachSummary, Teacher, TeacherAnswer,
     Teaching, teach,
 };
 use whetstone_sandbox::job::Limits;
@@ -99,6 +99,8 @@ pub(crate) struct School {
     pub(crate) folder: PathBuf,
     pub(crate) config: Config,
     pub(crate) settings: Vec<(String, String)>,
+    /// The file of rows, if they are wanted.
+    pub(crate) rows: Option<&'static str>,
 }
 
 /// What differs from one run to the next.
@@ -142,6 +144,7 @@ impl School {
             folder: folder.to_owned(),
             config: Config::default(),
             settings: vec![("teacher.model_name".to_owned(), "stand-in".to_owned())],
+            rows: None,
         };
         fs::write(school.path("tasks.jsonl"), tasks).expect("a file");
         school
@@ -166,6 +169,18 @@ impl School {
         output: &str,
         lesson: &Lesson<'_>,
     ) -> Result<TeachSummary, TeachError> {
+        let &Lesson { teacher, samples, .. } = lesson;
+        self.teach_by(output, lesson, &[NamedTeacher { name: "stand-in", teacher, samples }])
+    }
+
+    /// The same by these teachers, not by that of the lesson.
+    pub(crate) fn teach_by(
+        &self,
+        output: &str,
+        lesson: &Lesson<'_>,
+        teachers: &[NamedTeacher<'_>],
+    ) -> Result<TeachSummary, TeachError> {
+        let rows = self.rows.map(|name| self.path(name));
         let build = |tasks: &[Task]| {
             let rules = Rules::new(self.config.reward.clone());
             let judge = lesson.judge.map(Shared::shared);
@@ -175,10 +190,10 @@ impl School {
         teach(&Teaching {
             tasks: &self.path("tasks.jsonl"),
             output: &self.path(output),
-            teacher: lesson.teacher,
+            rows: rows.as_deref(),
+            teachers,
             settings: &self.settings,
             config: &self.config,
-            samples: lesson.samples,
             samples_per_request: lesson.per_request,
             in_flight: lesson.in_flight,
             max_tasks: lesson.max_tasks,

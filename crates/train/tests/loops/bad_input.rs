@@ -36,7 +36,7 @@ fn nothing_to_learn_from_is_said_with_what_to_do() {
     assert_eq!(end(&school, "run").0, Outcome::Failed);
     school.rows.clear();
     let err = school.sft("rows").unwrap_err();
-    assert_eq!(err.to_string(), "no trace makes a row to learn from");
+    assert_eq!(err.to_string(), "there is no row to learn from");
     assert!(err.is_usage() && err.hint().unwrap().contains("whet teach"));
 }
 

@@ -1,0 +1,99 @@
+//! The teachers that a request names: a server's models, experts and traces, reference solutions.
+
+use whetstone_core::config::Config;
+use whetstone_rollout::teach::{Embedded, NamedTeacher, References, Teacher};
+
+use super::remote::Remote;
+use super::{TeachRequest, TeacherChoice, server};
+use crate::failure::Failure;
+
+/// Everyone who is asked, in order.
+pub(super) struct Teachers(Vec<OwnedTeacher>);
+
+struct OwnedTeacher {
+    name: String,
+    teacher: Box<dyn Teacher>,
+    samples: u32,
+    is_remote: bool,
+}
+
+impl Teachers {
+    /// Those of a request.
+    ///
+    /// # Errors
+    ///
+    /// If one is named twice, several samples of a task are wanted of one that has one, or a server cannot be
+    /// asked as the settings say.
+    pub(super) fn of(request: &TeachRequest, config: &Config) -> Result<Self, Failure> {
+        let remote = request.teachers.contains(&TeacherChoice::Remote);
+        if !remote && request.num_samples.is_some_and(|samples| samples > 1) {
+            return Err(Failure::Usage {
+                problem: "a task has one trace, one expert and one reference solution of its own",
+                hint: "leave `--num-samples` out",
+            });
+        }
+        let mut all = Vec::new();
+        for choice in &request.teachers {
+            match choice {
+                TeacherChoice::Embedded => all.push(own(Embedded::MODEL, Box::new(Embedded))),
+                TeacherChoice::Reference => all.push(own(References::MODEL, Box::new(References))),
+                TeacherChoice::Remote => all.extend(models(request, config)?),
+            }
+        }
+        let names = |at: usize| all[..at].iter().map(|one| &one.name);
+        if (0..all.len()).any(|at| names(at).any(|name| *name == all[at].name)) {
+            return Err(Failure::Usage {
+                problem: "a teacher is named twice",
+                hint: "name each once; a model on the server cannot be called `embedded` or `reference` \
+                       beside these teachers",
+            });
+        }
+        Ok(Self(all))
+    }
+
+    /// As collecting takes them.
+    pub(super) fn named(&self) -> Vec<NamedTeacher<'_>> {
+        self.0.iter().map(OwnedTeacher::named).collect()
+    }
+
+    /// The same with so many samples of each task at most.
+    pub(super) fn at_most(mut self, samples: u32) -> Self {
+        for one in &mut self.0 {
+            one.samples = one.samples.min(samples);
+        }
+        self
+    }
+
+    /// Samples of one task by all of them.
+    pub(super) fn samples(&self) -> u64 {
+        self.0.iter().map(|one| u64::from(one.samples)).sum()
+    }
+
+    /// Samples of one task by a server's models.
+    pub(super) fn remote_samples(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().filter(|one| one.is_remote).map(|one| one.samples)
+    }
+}
+
+impl OwnedTeacher {
+    fn named(&self) -> NamedTeacher<'_> {
+        NamedTeacher { name: &self.name, teacher: self.teacher.as_ref(), samples: self.samples }
+    }
+}
+
+/// A teacher on this machine: one sample of a task, more would be the same again.
+fn own(name: &str, teacher: Box<dyn Teacher>) -> OwnedTeacher {
+    OwnedTeacher { name: name.to_owned(), teacher, samples: 1, is_remote: false }
+}
+
+/// The models of the server.
+fn models(request: &TeachRequest, config: &Config) -> Result<Vec<OwnedTeacher>, Failure> {
+    let samples = request.num_samples.unwrap_or(config.teacher.num_samples_per_problem);
+    let asked = config.teacher.asked_models().into_iter();
+    asked
+        .map(|model| {
+            let teacher = Box::new(Remote(server(config, model).map_err(Failure::Teacher)?));
+            Ok(OwnedTeacher { name: model.to_owned(), teacher, samples, is_remote: true })
+        })
+        .collect()
+}
