@@ -2,13 +2,15 @@
 
 use crate::check::check_conflict;
 use crate::conflict::{self, Norm};
+use crate::dual;
 use crate::integer;
 use crate::limits::{Limits, SolverError};
 use crate::model::Model;
-use crate::point;
+use crate::point::{self, Witness};
 use crate::ray;
 use crate::simplex::{self, Answer};
-use crate::verdict::{Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict};
+use crate::verdict::{Feasibility, Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict};
+use crate::vertex;
 use crate::view::View;
 
 /// Solves a model.
@@ -45,17 +47,33 @@ fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, S
             return with_ray(view, ray, limits);
         }
     }
-    let Some(witness) = point::witness(view, point, limits)? else {
+    let Some(mut witness) = point::witness(view, point, limits)? else {
         return Err(uncertified("optimal", "the point violates a row or bound"));
     };
+    if witness.feasibility == Feasibility::Tolerance && !view.has_integers() {
+        match vertex::near(view, &witness.values) {
+            Some(vertex) => witness = vertex,
+            // Feasible within tolerance alone: a certificate that it is not decides.
+            None => {
+                if let Ok(Some(found)) = conflict::find(view, Norm::Uniform, limits) {
+                    return checked(view, found).map(Verdict::Infeasible);
+                }
+            }
+        }
+    }
+    optimum(view, witness, limits).map(Verdict::Optimal)
+}
+
+fn optimum(view: &View<'_>, witness: Witness, limits: &Limits) -> Result<Optimum, SolverError> {
     let products = view.columns.iter().zip(&witness.values);
     let objective = products.map(|(column, value)| column.cost * value).sum::<f64>() + 0.0;
-    Ok(Verdict::Optimal(Optimum {
-        objective,
-        values: witness.values,
-        feasibility: witness.feasibility,
-        proof: OptimumProof::Search,
-    }))
+    let proof = if view.has_integers() {
+        OptimumProof::Search
+    } else {
+        dual::prove(view, &witness.values, limits)?
+    };
+    let Witness { values, feasibility } = witness;
+    Ok(Optimum { objective, values, feasibility, proof })
 }
 
 fn unbounded(view: &View<'_>, limits: &Limits) -> Result<Verdict, SolverError> {
