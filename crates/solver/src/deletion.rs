@@ -18,6 +18,7 @@ const MAX_SOLVES: usize = 1_000;
 /// Exact multipliers of a conflict within a view that the simplex method finds infeasible; `None` if there are none.
 pub(crate) fn find(view: &View<'_>, limits: &Limits) -> Option<Vec<Multiplier>> {
     let mut filter = Filter { view: view.without_objective(), limits, kept: Vec::new(), solves: 0 };
+    let Ok(Answer::Infeasible) = simplex::run(&filter.view, limits) else { return None };
     filter.block(&view.members());
     orient(view, &filter.kept)
 }

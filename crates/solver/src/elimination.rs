@@ -26,8 +26,20 @@ struct Pivot<T> {
 
 impl<T: Whole> NullSpace<T> {
     /// Eliminates; `None` is an overflow.
-    pub(crate) fn of(mut rows: Vec<SparseRow<T>>, columns: usize) -> Option<Self> {
-        let mut counts = vec![0_usize; columns];
+    pub(crate) fn of(rows: Vec<SparseRow<T>>, columns: usize) -> Option<Self> {
+        Self::eliminated(rows, vec![0; columns])
+    }
+
+    /// Eliminates with the last column free unless a row has nothing else.
+    pub(crate) fn with_last_free(rows: Vec<SparseRow<T>>, columns: usize) -> Option<Self> {
+        let mut counts = vec![0; columns];
+        // Columns with many entries come last in the choice of a pivot.
+        counts[columns - 1] = usize::MAX / 2;
+        Self::eliminated(rows, counts)
+    }
+
+    fn eliminated(mut rows: Vec<SparseRow<T>>, mut counts: Vec<usize>) -> Option<Self> {
+        let columns = counts.len();
         rows.iter().flatten().for_each(|(column, _)| counts[*column] += 1);
         let mut pivots: Vec<Pivot<T>> = Vec::new();
         rows.retain(|row| !row.is_empty());

@@ -24,6 +24,9 @@ use crate::view::{Column, RowView, View};
 /// a basis, so that a degenerate one among them has an exact weight of 0.
 const THRESHOLDS: [f64; 4] = [1e-8, 0.0, 1e-6, 1e-10];
 
+/// The share of its terms beyond which a negative optimum is no rounding error.
+const CLEAR: f64 = 1e-9;
+
 /// A conflict among sides.
 pub(crate) enum Conflict<'a> {
     /// Irreducible, with exact multipliers.
@@ -42,13 +45,23 @@ pub(crate) fn find<'a>(
     for precision in [Precision::Usual, Precision::Tight] {
         let program = Program { sides, norm, precision };
         let Some(weights) = program.minimize(limits)? else { continue };
-        let supports = THRESHOLDS.iter().map(|threshold| support(sides, &weights, *threshold));
+        let supports =
+            THRESHOLDS.iter().map(|threshold| support(sides, &weights.sides, *threshold));
         if let Some(multipliers) = supports.into_iter().find_map(|support| certify(&support)) {
             return Ok(Some(Conflict::Exact(multipliers)));
         }
-        last = Some(Conflict::Float(support(sides, &weights, THRESHOLDS[0])));
+        if weights.is_clear {
+            last = Some(Conflict::Float(support(sides, &weights.sides, THRESHOLDS[0])));
+        }
     }
     Ok(last)
+}
+
+/// The weights of all sides.
+struct Weights {
+    sides: Vec<ScaledWeight>,
+    /// Whether the optimum is negative beyond rounding.
+    is_clear: bool,
 }
 
 /// The weight of a side in the scaled program, by which sides are compared, and in the model.
@@ -65,7 +78,7 @@ struct Program<'a, 'b> {
 
 impl Program<'_, '_> {
     /// The optimal weights of the sides as they are in the model; `None` if the optimum is not negative.
-    fn minimize(&self, limits: &Limits) -> Result<Option<Vec<ScaledWeight>>, SolverError> {
+    fn minimize(&self, limits: &Limits) -> Result<Option<Weights>, SolverError> {
         let Scaling { sides: scales, variables } = Scaling::of(self.sides);
         let mut rows = equations(self.sides, &scales, self.norm);
         for (row, scale) in rows.iter_mut().zip(&variables) {
@@ -92,12 +105,12 @@ impl Program<'_, '_> {
         if optimum >= 0.0 {
             return Ok(None);
         }
+        let pairs = view.columns.iter().zip(&weights);
+        let size: f64 = pairs.map(|(column, weight)| (column.cost * weight).abs()).sum();
         let pairs = weights.iter().zip(&scales);
-        Ok(Some(
-            pairs
-                .map(|(share, scale)| ScaledWeight { share: *share, weight: share / scale })
-                .collect(),
-        ))
+        let weights =
+            pairs.map(|(share, scale)| ScaledWeight { share: *share, weight: share / scale });
+        Ok(Some(Weights { sides: weights.collect(), is_clear: optimum < -CLEAR * size }))
     }
 }
 

@@ -26,6 +26,14 @@ pub(crate) fn find(view: &View<'_>, limits: &Limits) -> Result<Infeasibility, So
     Ok(conflict(filtered, refutation))
 }
 
+/// A row that no whole numbers satisfy, found without a search.
+pub(crate) fn by_divisibility(view: &View<'_>) -> Option<Infeasibility> {
+    let refutation = Refutation::by_divisibility(view)?;
+    let members = refutation.members(view);
+    let witnesses = vec![Some(vec![0.0; view.columns.len()])];
+    Some(Infeasibility { members, proof: InfeasibilityProof::Integer { refutation, witnesses } })
+}
+
 /// Members that cannot be spared, each with a solution of the others where one was found.
 struct Filtered {
     members: Vec<Member>,

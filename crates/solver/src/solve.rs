@@ -17,8 +17,10 @@ use crate::view::View;
 pub fn solve(model: &Model, limits: &Limits) -> Result<Verdict, SolverError> {
     limits.check(model)?;
     let view = View::of(model);
-    if let Some(conflict) = conflict::contradiction(&view, Norm::Uniform) {
-        return Ok(Verdict::Infeasible(conflict));
+    let at_sight =
+        conflict::contradiction(&view, Norm::Uniform).or_else(|| integer::by_divisibility(&view));
+    if let Some(found) = at_sight {
+        return checked(&view, found).map(Verdict::Infeasible);
     }
     match simplex::run(&view, limits) {
         Ok(Answer::Point(point)) => optimal(&view, &point, limits),
@@ -55,8 +57,9 @@ fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, S
             Some(vertex) => witness = vertex,
             // Feasible within tolerance alone: a certificate that it is not decides.
             None => {
-                if let Ok(Some(found)) = conflict::find(view, Norm::Uniform, limits) {
-                    return checked(view, found).map(Verdict::Infeasible);
+                let found = conflict::find(view, Norm::Uniform, limits).ok().flatten();
+                if let Some(Ok(found)) = found.map(|found| checked(view, found)) {
+                    return Ok(Verdict::Infeasible(found));
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A vertex such as `x = 1/3` is no `f64`, so no rounding of it satisfies an equation exactly. The equations of the
 //! sides that are tight at the computed point are solved in whole numbers instead, and the solution is checked
-//! against all sides.
+//! against all sides. Where they leave a variable free, it stays at its computed value.
 
 use num_bigint::BigInt;
 
@@ -44,18 +44,25 @@ fn solve<T: Whole>(sides: &[Side<'_>], point: &[f64]) -> Option<Vec<BigInt>> {
         }
         Some(row)
     });
-    let space = NullSpace::of(rows.collect::<Option<Vec<_>>>()?, constant + 1)?;
-    if space.free.len() != 1 {
+    let space = NullSpace::with_last_free(rows.collect::<Option<Vec<_>>>()?, constant + 1)?;
+    if space.free.last() != Some(&constant) {
         return None;
     }
-    let mut vector = space.vector(&[T::small(1)])?;
-    if !vector[constant].is_positive() {
-        vector.iter_mut().for_each(|value| *value = value.negated());
-    }
-    let is_vertex = vector[constant].is_positive();
+    let vector = space.vector(&free_values(&space.free, point))?;
     let is_feasible =
-        || sides.iter().try_fold(true, |so_far, side| Some(so_far && satisfies(side, &vector)?));
-    (is_vertex && is_feasible()?).then(|| vector.iter().map(Whole::to_big).collect())
+        sides.iter().try_fold(true, |so_far, side| Some(so_far && satisfies(side, &vector)?));
+    is_feasible?.then(|| vector.iter().map(Whole::to_big).collect())
+}
+
+/// Values of the variables that no tight side determines, near the point, in units of `2^-20`.
+fn free_values<T: Whole>(free: &[usize], point: &[f64]) -> Vec<T> {
+    let unit = f64::from(1 << 20);
+    if free.len() == 1 {
+        return vec![T::small(1)];
+    }
+    let value = |column: usize| point.get(column).copied().unwrap_or(1.0);
+    #[expect(clippy::cast_possible_truncation, reason = "a value near the point, which is checked")]
+    free.iter().map(|column| T::small((value(*column) * unit).round() as i64)).collect()
 }
 
 fn satisfies<T: Whole>(side: &Side<'_>, vector: &[T]) -> Option<bool> {

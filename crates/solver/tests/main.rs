@@ -1,4 +1,9 @@
 //! Tests of the crate through its public interface.
 
+mod certificates;
+mod lp_files;
+mod mps_files;
 mod netlib;
-mod random;
+mod random_models;
+mod round_trip;
+mod verdicts;
