@@ -19,7 +19,7 @@ use num_bigint::BigInt;
 use crate::elimination::{NullSpace, SparseRow};
 use crate::side::{Side, WholeSide};
 use crate::verdict::Multiplier;
-use crate::whole::{Whole, reduce};
+use crate::whole::{Whole, negate, reduce};
 
 /// The most sides of a support that is certified exactly: elimination takes the cube of it.
 const MAX_SUPPORT: usize = 3_000;
@@ -160,6 +160,7 @@ fn whole_weights<T: Whole>(sides: &[usize], support: &[Weighted<'_>]) -> Vec<T> 
         return vec![T::small(1)];
     }
     let largest = sides.iter().map(|index| support[*index].weight).fold(0.0, f64::max);
+    #[expect(clippy::cast_possible_truncation, reason = "a share of at most 2^20")]
     let whole = |weight: f64| ((weight / largest * f64::from(1 << 20)).round() as i64).max(1);
     sides.iter().map(|index| T::small(whole(support[*index].weight))).collect()
 }
@@ -173,13 +174,13 @@ fn step<T: Whole>(
 ) -> Option<Vec<T>> {
     let limit = combined_limit(sides, &certificate.kept, &direction)?;
     if limit.is_positive() {
-        direction.iter_mut().for_each(|value| *value = value.negated());
+        negate(&mut direction);
     }
     if direction.iter().all(|value| value.is_zero() || value.is_positive()) {
         if !limit.is_zero() {
             return Some(direction);
         }
-        direction.iter_mut().for_each(|value| *value = value.negated());
+        negate(&mut direction);
     }
     walk(&certificate.weights, &direction)
 }

@@ -109,12 +109,13 @@ impl Norm {
     fn choice(self, count: usize) -> usize {
         match self {
             Self::Uniform => 0,
-            Self::Random(seed) => (seed % count as u64) as usize,
+            Self::Random(seed) => usize::try_from(seed % count as u64).unwrap_or(0),
         }
     }
 }
 
-/// The next number in [0, 1) of SplitMix64.
+/// The next number in [0, 1) of `SplitMix64`.
+#[expect(clippy::cast_precision_loss, reason = "53 bits")]
 fn uniform(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut bits = *state;

@@ -34,7 +34,9 @@ impl Filter<'_, '_> {
     /// Takes out of a block what the conflict does not need. A failure keeps it: the certificate decides.
     fn block(&mut self, members: &[Member]) {
         let mut trial = self.view.clone();
-        members.iter().for_each(|member| trial.remove(*member));
+        for member in members {
+            trial.remove(*member);
+        }
         self.solves += 1;
         if self.solves > MAX_SOLVES {
             self.kept.extend(members);

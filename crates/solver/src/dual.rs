@@ -17,7 +17,7 @@ use crate::simplex::{self, Answer};
 use crate::verdict::{Arithmetic, OPTIMALITY, OptimumProof, Sense};
 use crate::vertex::TIGHT;
 use crate::view::{Column, RowView, View};
-use crate::whole::{Dyadic, Whole, ratio};
+use crate::whole::{Dyadic, Whole, negate, ratio};
 
 /// Proves that no point is better than this one.
 pub(crate) fn prove(
@@ -148,7 +148,7 @@ impl Program<'_, '_> {
         }
         let mut vector = space.vector(&[T::small(1)])?;
         if !vector[used.len()].is_positive() {
-            vector.iter_mut().for_each(|value| *value = value.negated());
+            negate(&mut vector);
         }
         let may_be_negative = sides.iter().map(|side| side.is_equation).chain([false]);
         if !vector.iter().zip(may_be_negative).all(|(value, may)| may || value.is_positive()) {

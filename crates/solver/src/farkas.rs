@@ -133,7 +133,9 @@ fn equations(sides: &[Side<'_>], scales: &[f64], norm: &[f64]) -> Vec<Equation> 
     }
     let terms = norm.iter().enumerate();
     let terms = terms.map(|(variable, coefficient)| Term { variable, coefficient: *coefficient });
-    equations.push(Equation { terms: terms.collect(), limit: sides.len() as f64 });
+    #[expect(clippy::cast_precision_loss, reason = "a scale, of which any size will do")]
+    let limit = sides.len() as f64;
+    equations.push(Equation { terms: terms.collect(), limit });
     equations
 }
 

@@ -42,11 +42,11 @@ struct Filtered {
 
 fn conflict(filtered: Filtered, mut refutation: Refutation) -> Infeasibility {
     let Filtered { members, witnesses } = filtered;
-    if let [Node::Leaf { multipliers }] = &mut refutation.nodes[..] {
-        if multipliers.len() == members.len() {
-            let multipliers = std::mem::take(multipliers);
-            return Infeasibility { members, proof: InfeasibilityProof::Exact { multipliers } };
-        }
+    if let [Node::Leaf { multipliers }] = &mut refutation.nodes[..]
+        && multipliers.len() == members.len()
+    {
+        let multipliers = std::mem::take(multipliers);
+        return Infeasibility { members, proof: InfeasibilityProof::Exact { multipliers } };
     }
     Infeasibility { members, proof: InfeasibilityProof::Integer { refutation, witnesses } }
 }

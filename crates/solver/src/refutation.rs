@@ -223,12 +223,13 @@ fn undecided(view: &View<'_>, point: &[f64]) -> Option<Split> {
 }
 
 fn leaf(view: &View<'_>, limits: &Limits) -> Result<Vec<Multiplier>, SolverError> {
-    match conflict::find(&view.relaxed(), Norm::Uniform, limits)?.map(|found| found.proof) {
-        Some(InfeasibilityProof::Exact { multipliers }) => Ok(multipliers),
-        _ => {
-            let reason = "a leaf of the search has no exact Farkas certificate".to_owned();
-            Err(SolverError::NoCertificate { verdict: "infeasible", reason })
-        }
+    if let Some(InfeasibilityProof::Exact { multipliers }) =
+        conflict::find(&view.relaxed(), Norm::Uniform, limits)?.map(|found| found.proof)
+    {
+        Ok(multipliers)
+    } else {
+        let reason = "a leaf of the search has no exact Farkas certificate".to_owned();
+        Err(SolverError::NoCertificate { verdict: "infeasible", reason })
     }
 }
 

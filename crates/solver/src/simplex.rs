@@ -81,7 +81,7 @@ fn add_columns(
         Kind::Continuous => Ok(problem.add_var(column.cost, (column.lower, column.upper))),
         Kind::Integer => {
             let bounds = integer_bounds(column);
-            let bounds = bounds.ok_or_else(|| SolverError::IntegerRange { variable: index })?;
+            let bounds = bounds.ok_or(SolverError::IntegerRange { variable: index })?;
             Ok(problem.add_integer_var(column.cost, bounds))
         }
     };

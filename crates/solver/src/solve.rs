@@ -44,27 +44,28 @@ pub fn find_iis(
 }
 
 fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, SolverError> {
-    if view.columns.iter().any(simplex::is_cut) {
-        if let Some(ray) = ray::improving(view, limits)? {
-            return with_ray(view, ray, limits);
-        }
+    if view.columns.iter().any(simplex::is_cut)
+        && let Some(ray) = ray::improving(view, limits)?
+    {
+        return with_ray(view, ray, limits);
     }
     let Some(mut witness) = point::witness(view, point, limits)? else {
         return Err(uncertified("optimal", "the point violates a row or bound"));
     };
     if witness.feasibility == Feasibility::Tolerance && !view.has_integers() {
-        match vertex::near(view, &witness.values) {
-            Some(vertex) => witness = vertex,
-            // Feasible within tolerance alone: a certificate that it is not decides.
-            None => {
-                let found = conflict::find(view, Norm::Uniform, limits).ok().flatten();
-                if let Some(Ok(found)) = found.map(|found| checked(view, found)) {
-                    return Ok(Verdict::Infeasible(found));
-                }
-            }
+        if let Some(vertex) = vertex::near(view, &witness.values) {
+            witness = vertex;
+        } else if let Some(found) = exact_conflict(view, limits) {
+            return Ok(Verdict::Infeasible(found));
         }
     }
     optimum(view, witness, limits).map(Verdict::Optimal)
+}
+
+/// A certificate that a model without integers, feasible within tolerance, has no solution after all.
+fn exact_conflict(view: &View<'_>, limits: &Limits) -> Option<Infeasibility> {
+    let found = conflict::find(view, Norm::Uniform, limits).ok().flatten()?;
+    checked(view, found).ok()
 }
 
 fn optimum(view: &View<'_>, witness: Witness, limits: &Limits) -> Result<Optimum, SolverError> {
@@ -89,9 +90,8 @@ fn unbounded(view: &View<'_>, limits: &Limits) -> Result<Verdict, SolverError> {
 /// The verdict on a view with an improving direction: unbounded if it has a solution at all.
 fn with_ray(view: &View<'_>, ray: Vec<f64>, limits: &Limits) -> Result<Verdict, SolverError> {
     let view = view.without_objective();
-    let point = match simplex::run(&view, limits)? {
-        Answer::Point(point) => point,
-        _ => return infeasible(&view, limits).map(Verdict::Infeasible),
+    let Answer::Point(point) = simplex::run(&view, limits)? else {
+        return infeasible(&view, limits).map(Verdict::Infeasible);
     };
     match point::witness(&view, &point, limits)? {
         Some(found) => Ok(Verdict::Unbounded(Unboundedness { witness: found.values, ray })),

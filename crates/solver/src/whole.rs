@@ -116,6 +116,13 @@ impl Whole for BigInt {
     }
 }
 
+/// Turns the sign of all numbers.
+pub(crate) fn negate<T: Whole>(numbers: &mut [T]) {
+    for number in numbers {
+        *number = number.negated();
+    }
+}
+
 /// Divides all numbers by their greatest common divisor.
 pub(crate) fn reduce<'a, T: Whole + 'a>(numbers: impl IntoIterator<Item = &'a mut T>) {
     let mut numbers: Vec<&mut T> = numbers.into_iter().collect();
@@ -127,11 +134,14 @@ pub(crate) fn reduce<'a, T: Whole + 'a>(numbers: impl IntoIterator<Item = &'a mu
         }
     }
     if !divisor.is_zero() {
-        numbers.iter_mut().for_each(|number| **number = number.over(&divisor));
+        for number in &mut numbers {
+            **number = number.over(&divisor);
+        }
     }
 }
 
 /// The quotient of two numbers, the second not 0, within a few units of the last place.
+#[expect(clippy::cast_possible_wrap, reason = "numbers of bits")]
 pub(crate) fn ratio(numerator: &BigInt, denominator: &BigInt) -> f64 {
     let (top, top_shift) = leading(numerator);
     let (bottom, bottom_shift) = leading(denominator);
@@ -141,6 +151,7 @@ pub(crate) fn ratio(numerator: &BigInt, denominator: &BigInt) -> f64 {
 }
 
 /// The leading 64 bits of a number, and by how much they are shifted.
+#[expect(clippy::cast_precision_loss, reason = "the last bits are below an f64's")]
 fn leading(number: &BigInt) -> (f64, u64) {
     let shift = number.bits().saturating_sub(64);
     let bits: BigInt = number.magnitude().clone().into();

@@ -37,7 +37,9 @@ fn a_multiplier_that_is_off_by_one_is_refused() {
 fn negative_weights_are_refused() {
     let (model, mut found) = conflict(LINEAR);
     let InfeasibilityProof::Exact { multipliers } = &mut found.proof else { panic!() };
-    multipliers.iter_mut().for_each(|entry| entry.weight *= -1);
+    for entry in multipliers.iter_mut() {
+        entry.weight *= -1;
+    }
     assert_eq!(check_infeasibility(&model, &found), Err(CertificateError::NotInfeasible));
 }
 

@@ -56,7 +56,7 @@ fn operators_infinities_and_signs_in_all_spellings() {
     assert_eq!(limits[4..], [(low, 5.0), (-1.0, high), (low, 3.0), (low, high), (2.0, high)]);
     assert!((model.rows[5].terms[0].coefficient - 2.0).abs() < f64::EPSILON);
     assert_eq!((model.variables[0].lower, model.variables[0].upper), (low, high));
-    assert_eq!(model.variables[1].lower, low);
+    assert_eq!((model.variables[1].lower, model.variables[1].upper), (low, high));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! LP files: the format of CPLEX, as far as HiGHS, Gurobi and CPLEX write linear and mixed-integer models in it.
+//! LP files: the format of CPLEX, as far as `HiGHS`, Gurobi and CPLEX write linear and mixed-integer models in it.
 //!
 //! ```text
 //! \ a comment
@@ -22,7 +22,10 @@
 //!
 //! Not read: quadratic terms, special ordered sets, semi-continuous variables, lazy rows. They are refused.
 
+mod expression;
 mod read;
+mod relation;
+mod section;
 mod token;
 mod write;
 

@@ -2,9 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::expression::Expression;
+use super::relation::{Limits, Relation};
+use super::section::{self, Header, Section};
 use super::token::{Token, Word, words};
-use crate::format::{FormatError, add_constant, check_size, lower, shown, upper};
-use crate::model::{Kind, Model, Objective, Row, Term, Variable};
+use crate::format::{FormatError, add_constant, check_size, shown};
+use crate::model::{Kind, Model, Objective, Row, Variable};
 
 /// Reads a model from the text of an LP file.
 pub fn read_lp(text: &str) -> Result<Model, FormatError> {
@@ -23,42 +26,10 @@ pub fn read_lp(text: &str) -> Result<Model, FormatError> {
     Ok(reader.model)
 }
 
-/// A part of an LP file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Section {
-    Objective(Objective),
-    Rows,
-    Bounds,
-    General,
-    Binary,
-    End,
-}
-
-/// A header: its section and the number of its words.
-struct Header {
-    section: Section,
-    words: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Relation {
-    AtMost,
-    AtLeast,
-    Equal,
-}
-
-/// A linear expression.
-#[derive(Default)]
-struct Expression {
-    terms: Vec<Term>,
-    constant: f64,
-    /// Whether anything was there, be it a term that is 0.
-    has_variable: bool,
-}
-
-struct Reader<'a> {
+/// The words of a file and the model so far.
+pub(super) struct Reader<'a> {
     words: &'a [Word<'a>],
-    at: usize,
+    pub(super) at: usize,
     model: Model,
     variables: HashMap<&'a str, usize>,
     rows: HashSet<String>,
@@ -159,7 +130,7 @@ impl<'a> Reader<'a> {
             let limits = Limits::of(relation.turned(), first.constant, line)?;
             match self.peek_relation() {
                 None => (second, limits),
-                Some(_) => (second, limits.and(self.limits()?)),
+                Some(_) => (second, limits.and(&self.limits()?)),
             }
         };
         if expression.constant != 0.0 && expression.has_variable {
@@ -185,10 +156,10 @@ impl<'a> Reader<'a> {
     /// What stands before the first relation: an expression, or a number that may be infinite.
     fn left(&mut self) -> Result<Expression, FormatError> {
         let start = self.at;
-        if let Ok(constant) = self.signed_number() {
-            if self.peek_relation().is_some() {
-                return Ok(Expression { constant, ..Expression::default() });
-            }
+        if let Ok(constant) = self.signed_number()
+            && self.peek_relation().is_some()
+        {
+            return Ok(Expression { constant, ..Expression::default() });
         }
         self.at = start;
         self.expression()
@@ -218,13 +189,13 @@ impl<'a> Reader<'a> {
         let line = self.line();
         if let Some(Token::Name(_)) = self.token().filter(|token| !is_infinity(token)) {
             let variable = self.known()?;
-            if let Some(Token::Name(word)) = self.token() {
-                if word.eq_ignore_ascii_case("free") {
-                    self.at += 1;
-                    let bounds = &mut self.model.variables[variable];
-                    (bounds.lower, bounds.upper) = (f64::NEG_INFINITY, f64::INFINITY);
-                    return Ok(());
-                }
+            if let Some(Token::Name(word)) = self.token()
+                && word.eq_ignore_ascii_case("free")
+            {
+                self.at += 1;
+                let bounds = &mut self.model.variables[variable];
+                (bounds.lower, bounds.upper) = (f64::NEG_INFINITY, f64::INFINITY);
+                return Ok(());
             }
             let limits = self.limits()?;
             self.apply(variable, &limits);
@@ -275,76 +246,8 @@ impl<'a> Reader<'a> {
         Ok(index)
     }
 
-    fn expression(&mut self) -> Result<Expression, FormatError> {
-        let mut expression = Expression::default();
-        let mut places: HashMap<usize, usize> = HashMap::new();
-        let mut is_start = true;
-        while self.is_within(is_start) {
-            is_start = false;
-            let (coefficient, has_number) = self.factor()?;
-            let name = self.token().and_then(|token| match token {
-                Token::Name(name) if self.is_within_name() => Some(name),
-                _ => None,
-            });
-            match name {
-                Some(name) => {
-                    self.at += 1;
-                    let variable = self.variable(name);
-                    expression.has_variable = true;
-                    let place = *places.entry(variable).or_insert(expression.terms.len());
-                    if place == expression.terms.len() {
-                        expression.terms.push(Term { variable, coefficient: 0.0 });
-                    }
-                    expression.terms[place].coefficient += coefficient;
-                }
-                None if has_number => expression.constant += coefficient,
-                None => {
-                    return Err(
-                        self.error("expected a variable or a number", "write terms as `3 x + 2 y`")
-                    );
-                }
-            }
-        }
-        if is_start {
-            return Err(self.error("expected an expression", "write terms as `3 x + 2 y`"));
-        }
-        self.finite(&expression)?;
-        expression.terms.retain(|term| term.coefficient != 0.0);
-        Ok(expression)
-    }
-
-    fn finite(&self, expression: &Expression) -> Result<(), FormatError> {
-        let numbers = expression.terms.iter().map(|term| term.coefficient);
-        if numbers.chain([expression.constant]).all(f64::is_finite) {
-            return Ok(());
-        }
-        Err(self.error(
-            "an infinite coefficient",
-            "infinite numbers are for bounds and right-hand sides",
-        ))
-    }
-
-    /// Whether the expression goes on: with a sign, or at its start with anything.
-    fn is_within(&self, is_start: bool) -> bool {
-        let Some(word) = self.peek() else { return false };
-        if word.is_first && self.header().is_some() {
-            return false;
-        }
-        match word.token {
-            Token::Plus | Token::Minus => true,
-            Token::Number(_) | Token::Name(_) => is_start,
-            _ => false,
-        }
-    }
-
-    /// Whether the name here belongs to the expression, and is neither a header nor a label.
-    fn is_within_name(&self) -> bool {
-        let is_header = self.peek().is_some_and(|word| word.is_first) && self.header().is_some();
-        !is_header && self.label().is_none()
-    }
-
     /// Signs and a number, both optional; whether there was a number.
-    fn factor(&mut self) -> Result<(f64, bool), FormatError> {
+    pub(super) fn factor(&mut self) -> Result<(f64, bool), FormatError> {
         let mut factor = 1.0;
         let start = self.at;
         while let Some(token @ (Token::Plus | Token::Minus)) = self.token() {
@@ -401,7 +304,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn variable(&mut self, name: &'a str) -> usize {
+    pub(super) fn variable(&mut self, name: &'a str) -> usize {
         let next = self.model.variables.len();
         let index = *self.variables.entry(name).or_insert(next);
         if index == next {
@@ -413,7 +316,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The name before a colon here.
-    fn label(&self) -> Option<&'a str> {
+    pub(super) fn label(&self) -> Option<&'a str> {
         match (self.token()?, self.words.get(self.at + 1)?.token) {
             (Token::Name(name), Token::Colon) => Some(name),
             _ => None,
@@ -421,7 +324,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The header here; none where a colon makes its word a label.
-    fn header(&self) -> Option<Header> {
+    pub(super) fn header(&self) -> Option<Header> {
         let first = self.peek().filter(|word| word.is_first)?;
         let Token::Name(name) = first.token else { return None };
         if self.label().is_some() {
@@ -432,14 +335,14 @@ impl<'a> Reader<'a> {
             Some(Token::Name(name)) => name.to_ascii_lowercase(),
             _ => String::new(),
         };
-        header(&name.to_ascii_lowercase(), &second)
+        section::header(&name.to_ascii_lowercase(), &second)
     }
 
-    fn token(&self) -> Option<Token<'a>> {
+    pub(super) fn token(&self) -> Option<Token<'a>> {
         self.peek().map(|word| word.token)
     }
 
-    fn peek(&self) -> Option<&'a Word<'a>> {
+    pub(super) fn peek(&self) -> Option<&'a Word<'a>> {
         self.words.get(self.at)
     }
 
@@ -447,7 +350,7 @@ impl<'a> Reader<'a> {
         self.peek().or(self.words.last()).map_or(1, |word| word.line)
     }
 
-    fn error(&self, problem: &str, hint: &str) -> FormatError {
+    pub(super) fn error(&self, problem: &str, hint: &str) -> FormatError {
         let found = match self.token() {
             Some(Token::Name(name)) => format!(" at `{}`", shown(name)),
             Some(Token::Number(value)) => format!(" at `{value}`"),
@@ -458,70 +361,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The limits that a relation to a number sets.
-struct Limits {
-    lower: Option<f64>,
-    upper: Option<f64>,
-}
-
-impl Limits {
-    fn of(relation: Relation, value: f64, line: usize) -> Result<Self, FormatError> {
-        let low = |value| lower(value, line).map(Some);
-        let high = |value| upper(value, line).map(Some);
-        Ok(match relation {
-            Relation::AtMost => Self { lower: None, upper: high(value)? },
-            Relation::AtLeast => Self { lower: low(value)?, upper: None },
-            Relation::Equal => Self { lower: low(value)?, upper: high(value)? },
-        })
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { lower: other.lower.or(self.lower), upper: other.upper.or(self.upper) }
-    }
-}
-
-impl Relation {
-    /// The relation with its sides swapped.
-    fn turned(self) -> Self {
-        match self {
-            Self::AtMost => Self::AtLeast,
-            Self::AtLeast => Self::AtMost,
-            Self::Equal => Self::Equal,
-        }
-    }
-}
-
-impl Expression {
-    /// The limits of a row; those of a row without variables are moved by its constant.
-    fn limits(&self, limits: &Limits) -> (f64, f64) {
-        let shift = if self.has_variable { 0.0 } else { self.constant };
-        let lower = limits.lower.unwrap_or(f64::NEG_INFINITY) - shift;
-        (lower, limits.upper.unwrap_or(f64::INFINITY) - shift)
-    }
-}
-
 fn is_infinity(token: &Token<'_>) -> bool {
     let Token::Name(name) = token else { return false };
     name.eq_ignore_ascii_case("inf") || name.eq_ignore_ascii_case("infinity")
-}
-
-fn header(first: &str, second: &str) -> Option<Header> {
-    let (section, words) = match (first, second) {
-        ("minimize" | "minimise" | "minimum" | "min", _) => {
-            (Section::Objective(Objective::Minimize), 1)
-        }
-        ("maximize" | "maximise" | "maximum" | "max", _) => {
-            (Section::Objective(Objective::Maximize), 1)
-        }
-        ("subject", "to") | ("such", "that") => (Section::Rows, 2),
-        ("st" | "s.t." | "st.", _) => (Section::Rows, 1),
-        ("bounds" | "bound", _) => (Section::Bounds, 1),
-        ("general" | "generals" | "gen" | "integer" | "integers" | "int", _) => {
-            (Section::General, 1)
-        }
-        ("binary" | "binaries" | "bin", _) => (Section::Binary, 1),
-        ("end", _) => (Section::End, 1),
-        _ => return None,
-    };
-    Some(Header { section, words })
 }

@@ -86,16 +86,15 @@ fn number(text: &str, line: usize) -> Result<(Token<'_>, usize), FormatError> {
             length += 1 + sign + count;
         }
     }
-    match text[..length].parse() {
-        Ok(value) => Ok((Token::Number(value), length)),
-        Err(_) => {
-            let problem = format!("`{}`, expected a number", shown(text));
-            Err(FormatError::new(
-                line,
-                problem,
-                "write it as 12, 0.5 or 1e-3; no name begins with a dot",
-            ))
-        }
+    if let Ok(value) = text[..length].parse() {
+        Ok((Token::Number(value), length))
+    } else {
+        let problem = format!("`{}`, expected a number", shown(text));
+        Err(FormatError::new(
+            line,
+            problem,
+            "write it as 12, 0.5 or 1e-3; no name begins with a dot",
+        ))
     }
 }
 

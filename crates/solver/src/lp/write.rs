@@ -56,7 +56,7 @@ fn row(model: &Model, row: &Row, text: &mut String) {
     let is_equation = row.lower == row.upper;
     match (row.lower.is_finite(), row.upper.is_finite()) {
         (true, true) if is_equation => {
-            push_line(text, format_args!(" {name}:{expression} = {lower}"))
+            push_line(text, format_args!(" {name}:{expression} = {lower}"));
         }
         (true, true) => push_line(text, format_args!(" {name}: {lower} <={expression} <= {upper}")),
         (false, true) => push_line(text, format_args!(" {name}:{expression} <= {upper}")),
@@ -76,7 +76,9 @@ fn expression(model: &Model, terms: &[Term]) -> String {
             (0, '+') => text.push(' '),
             _ => text.extend([' ', sign, ' ']),
         }
-        if value.abs() != 1.0 {
+        #[expect(clippy::float_cmp, reason = "a factor of exactly 1 is left out")]
+        let is_one = value.abs() == 1.0;
+        if !is_one {
             text.push_str(&number(value.abs()));
             text.push(' ');
         }

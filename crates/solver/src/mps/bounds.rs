@@ -38,7 +38,7 @@ impl Bounds {
             "LO" | "LI" => self.lower = Some(lower(number, line)?),
             "UP" | "UI" => self.upper = Some(upper(number, line)?),
             "FX" => {
-                (self.lower, self.upper) = (Some(lower(number, line)?), Some(upper(number, line)?))
+                (self.lower, self.upper) = (Some(lower(number, line)?), Some(upper(number, line)?));
             }
             "FR" => (self.lower, self.upper) = (Some(f64::NEG_INFINITY), Some(f64::INFINITY)),
             "MI" => self.lower = Some(f64::NEG_INFINITY),

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::bounds::Bounds;
+use super::error::{bad_bound, bad_row, twice, unknown, unknown_section};
 use super::fields::{Entries, Layout};
-use crate::format::{
-    FormatError, add_constant, bounded, check_name, check_size, coefficient, limit, lower, shown,
-    upper,
-};
+use super::row::RowDraft;
+use super::section::Section;
+use crate::format::{FormatError, add_constant, check_name, check_size, coefficient, limit, shown};
 use crate::model::{Kind, Model, Objective, Row, Term, Variable};
 
 /// Reads a model from the text of an MPS file, in free or in fixed format.
@@ -43,47 +43,11 @@ fn read_as(text: &str, layout: Layout) -> Result<Model, FormatError> {
     ))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Section {
-    Start,
-    Sense,
-    Rows,
-    Columns,
-    Rhs,
-    Ranges,
-    Bounds,
-    End,
-}
-
-impl Section {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Start => "its head",
-            Self::Sense => "OBJSENSE",
-            Self::Rows => "ROWS",
-            Self::Columns => "COLUMNS",
-            Self::Rhs => "RHS",
-            Self::Ranges => "RANGES",
-            Self::Bounds => "BOUNDS",
-            Self::End => "ENDATA",
-        }
-    }
-}
-
 /// Where a row of the file goes.
 #[derive(Clone, Copy)]
 enum Target {
     Objective,
     Row(usize),
-}
-
-struct RowDraft {
-    row: Row,
-    kind: char,
-    rhs: Option<f64>,
-    range: Option<f64>,
-    /// The last column with a coefficient in this row: a second one is an error.
-    last_column: usize,
 }
 
 struct Reader<'a> {
@@ -279,10 +243,10 @@ impl<'a> Reader<'a> {
         for entry in entries.pairs {
             let value = limit(entry.number, line)?;
             // A range of the objective has no meaning, and files have them.
-            if let Target::Row(row) = self.target(entry.row, line)? {
-                if self.rows[row].range.replace(value).is_some() {
-                    return Err(twice("range of row", entry.row, line));
-                }
+            if let Target::Row(row) = self.target(entry.row, line)?
+                && self.rows[row].range.replace(value).is_some()
+            {
+                return Err(twice("range of row", entry.row, line));
             }
         }
         Ok(())
@@ -296,8 +260,7 @@ impl<'a> Reader<'a> {
             ([set, column, number], _) => (*set, *column, *number),
             ([column, number], true) => ("", *column, *number),
             ([set, column], false) if self.columns.contains_key(column) => (*set, *column, "0"),
-            ([column, _], false) => ("", *column, "0"),
-            ([column], false) => ("", *column, "0"),
+            ([column] | [column, _], false) => ("", *column, "0"),
             _ => return Err(bad_bound(text, line)),
         };
         let owner = Entries { owner: set, pairs: Vec::new() };
@@ -349,41 +312,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl RowDraft {
-    fn new(name: &str, kind: &str) -> Self {
-        let row = Row { name: name.to_owned(), terms: Vec::new(), lower: 0.0, upper: 0.0 };
-        let kind = kind.chars().next().unwrap_or('N').to_ascii_uppercase();
-        Self { row, kind, rhs: None, range: None, last_column: usize::MAX }
-    }
-
-    /// The limits by kind, right-hand side and range.
-    fn finish(mut self, line: usize) -> Result<Row, FormatError> {
-        let rhs = bounded(self.rhs.unwrap_or(0.0));
-        let range = self.range.map(bounded);
-        let width = range.map_or(f64::INFINITY, f64::abs);
-        let (low, high) = match self.kind {
-            'N' => (f64::NEG_INFINITY, f64::INFINITY),
-            'L' => (rhs - width, rhs),
-            'G' => (rhs, rhs + width),
-            _ => match range {
-                None => (rhs, rhs),
-                Some(range) if range < 0.0 => (rhs + range, rhs),
-                Some(range) => (rhs, rhs + range),
-            },
-        };
-        let named = |error: FormatError| FormatError {
-            problem: format!("row `{}`: {}", shown(&self.row.name), error.problem),
-            ..error
-        };
-        // `inf - inf` of a side that is infinite already.
-        let low = if low.is_nan() { f64::NEG_INFINITY } else { low };
-        let high = if high.is_nan() { f64::INFINITY } else { high };
-        let (low, high) = (lower(low, line).map_err(named)?, upper(high, line).map_err(named)?);
-        (self.row.lower, self.row.upper) = (low, high);
-        Ok(self.row)
-    }
-}
-
 /// The kind of the columns after a marker; `None` if the line is none.
 fn marker(text: &str, line: usize) -> Result<Option<Kind>, FormatError> {
     let mut fields = text.split_whitespace().skip(1);
@@ -398,34 +326,4 @@ fn marker(text: &str, line: usize) -> Result<Option<Kind>, FormatError> {
             Err(FormatError::new(line, problem, "expected 'INTORG' or 'INTEND'"))
         }
     }
-}
-
-fn unknown_section(keyword: &str, line: usize) -> FormatError {
-    let problem = format!("section `{}`", shown(keyword));
-    let hint = "expected NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES, BOUNDS or ENDATA; data lines begin with a blank";
-    FormatError::new(line, problem, hint)
-}
-
-fn bad_row(text: &str, line: usize) -> FormatError {
-    let problem = format!("`{}` is no line of ROWS", shown(text.trim()));
-    FormatError::new(line, problem, "expected N, L, G or E and the name of the row")
-}
-
-fn bad_bound(text: &str, line: usize) -> FormatError {
-    let problem = format!("`{}` is no line of BOUNDS", shown(text.trim()));
-    FormatError::new(line, problem, "expected a kind such as UP, a column and a number")
-}
-
-fn twice(what: &str, name: &str, line: usize) -> FormatError {
-    let problem = format!("{what} `{}` is there twice", shown(name));
-    FormatError::new(line, problem, "keep one of them, or give one another name")
-}
-
-fn unknown(what: &str, name: &str, line: usize) -> FormatError {
-    let problem = format!("unknown {what} `{}`", shown(name));
-    FormatError::new(
-        line,
-        problem,
-        format!("name the {what} in its section first; names keep their case"),
-    )
 }

@@ -2,7 +2,7 @@
 
 use whetstone_solver::{Kind, Model, Objective, Row, Term, Variable};
 
-/// SplitMix64.
+/// `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ pub(crate) fn model(seed: u64, integers: Kind) -> Model {
     for index in 0..variables {
         model.variables.push(variable(index, integers, &mut random));
     }
-    for index in 0..1 + random.below(14) {
+    for index in 0..=random.below(14) {
         model.rows.push(row(index, variables, &mut random));
     }
     model

@@ -102,7 +102,7 @@ const FEW_NODES: Limits = Limits {
     max_variables: 100,
     max_terms: 1_000,
     max_nodes: 300,
-    time: std::time::Duration::from_secs(60),
+    time: std::time::Duration::from_mins(1),
 };
 
 #[test]
