@@ -8,17 +8,18 @@
 //! the rows are again in that null space, and where they are all 0, each row's own two sides had to conflict.
 //! (Gleeson and Ryan, "Identifying minimally infeasible subsystems of inequalities", 1990.)
 //!
-//! The simplex method supplies a support and weights in floating point. The weights are discarded but for their
-//! signs: exact ones come from the null space of the support. If that has more dimensions, the support holds more
-//! than one conflict; [`shrink`] then walks along null vectors until a weight becomes 0, which keeps the certificate
-//! and drops a side, until one dimension is left.
+//! The simplex method supplies a support and weights in floating point; exact ones come from the null space of the
+//! support ([`start`]). A side with a negative exact weight is noise: of an equation the other side takes its place,
+//! any other is dropped. If the null space has more dimensions, the support holds more than one conflict; [`shrink`]
+//! then walks along null vectors until a weight becomes 0, which keeps the certificate and drops a side, until one
+//! dimension is left.
 
 use num_bigint::BigInt;
 
 use crate::elimination::{NullSpace, SparseRow};
 use crate::side::{Side, WholeSide};
 use crate::verdict::Multiplier;
-use crate::whole::{Whole, reduce};
+use crate::whole::{Whole, negate, reduce};
 
 /// The most sides of a support that is certified exactly: elimination takes the cube of it.
 const MAX_SUPPORT: usize = 3_000;
@@ -50,8 +51,13 @@ enum Attempt<A> {
 
 fn certify_in<T: Whole>(support: &[Weighted<'_>]) -> Attempt<Option<Vec<Multiplier>>> {
     let sides: Option<Vec<WholeSide<T>>> = support.iter().map(|entry| entry.side.whole()).collect();
-    let Some(sides) = sides else { return Attempt::Overflow };
-    match shrink(&sides, support) {
+    let Some(mut sides) = sides else { return Attempt::Overflow };
+    let certificate = match start(&mut sides, support) {
+        None => return Attempt::Overflow,
+        Some(None) => return Attempt::Done(None),
+        Some(Some(certificate)) => shrink(&sides, certificate),
+    };
+    match certificate {
         None => Attempt::Overflow,
         Some(None) => Attempt::Done(None),
         Some(Some(certificate)) => Attempt::Done(Some(multipliers(&certificate, &sides, support))),
@@ -76,43 +82,64 @@ struct Certificate<T> {
 }
 
 impl<T: Whole> Certificate<T> {
-    /// Drops sides of weight 0. Whether no weight was negative.
-    fn drop_zeros(&mut self) -> bool {
-        let weights = std::mem::take(&mut self.weights);
-        let kept = std::mem::take(&mut self.kept);
-        for (index, weight) in kept.into_iter().zip(weights) {
-            if weight.is_zero() {
-                continue;
-            }
-            if !weight.is_positive() {
-                return false;
-            }
-            self.kept.push(index);
-            self.weights.push(weight);
-        }
+    /// Drops sides of weight 0.
+    fn drop_zeros(&mut self) {
+        let weights = std::mem::take(&mut self.weights).into_iter();
+        let pairs = std::mem::take(&mut self.kept).into_iter().zip(weights);
+        (self.kept, self.weights) = pairs.filter(|(_, weight)| !weight.is_zero()).unzip();
         reduce(&mut self.weights);
-        true
     }
 }
 
-/// An irreducible certificate within the support. Outer `None`: overflow; inner `None`: there is none.
-#[expect(
-    clippy::option_option,
-    reason = "an overflow is retried in larger numbers, a missing certificate is not"
-)]
-fn shrink<T: Whole>(
-    sides: &[WholeSide<T>],
-    support: &[Weighted<'_>],
-) -> Option<Option<Certificate<T>>> {
-    let kept: Vec<usize> = (0..sides.len()).collect();
-    let space = null_space(sides, &kept)?;
-    if space.free.is_empty() {
-        return Some(None);
-    }
-    let weights = space.vector(&start(&space.free, support))?;
-    let mut certificate = Certificate { kept, weights };
+/// An overflow, no certificate, or one.
+type Search<T> = Option<Option<Certificate<T>>>;
+
+/// Positive exact weights near those of the simplex method. Sides of equations may be turned.
+fn start<T: Whole>(sides: &mut [WholeSide<T>], support: &[Weighted<'_>]) -> Search<T> {
+    let mut kept: Vec<usize> = (0..sides.len()).collect();
     loop {
-        if !certificate.drop_zeros() || !is_negative(sides, &certificate)? {
+        let space = null_space(sides, &kept)?;
+        if space.free.is_empty() {
+            return Some(None);
+        }
+        let free: Vec<usize> = space.free.iter().map(|column| kept[*column]).collect();
+        let weights = space.vector(&whole_weights(&free, support))?;
+        let mut certificate = Certificate { kept, weights };
+        let dropped = turn_equations(sides, &mut certificate, support);
+        certificate.drop_zeros();
+        if dropped == 0 {
+            return Some(Some(certificate));
+        }
+        kept = certificate.kept;
+    }
+}
+
+/// Turns equations with negative weights, and sets other negative weights to 0. How many these are.
+fn turn_equations<T: Whole>(
+    sides: &mut [WholeSide<T>],
+    certificate: &mut Certificate<T>,
+    support: &[Weighted<'_>],
+) -> usize {
+    let mut dropped = 0;
+    for (index, weight) in certificate.kept.iter().zip(&mut certificate.weights) {
+        if weight.is_zero() || weight.is_positive() {
+            continue;
+        }
+        if support[*index].side.is_equation {
+            sides[*index].turn();
+            *weight = weight.negated();
+        } else {
+            *weight = T::small(0);
+            dropped += 1;
+        }
+    }
+    dropped
+}
+
+/// An irreducible certificate within another.
+fn shrink<T: Whole>(sides: &[WholeSide<T>], mut certificate: Certificate<T>) -> Search<T> {
+    loop {
+        if !is_negative(sides, &certificate)? {
             return Some(None);
         }
         let space = null_space(sides, &certificate.kept)?;
@@ -123,17 +150,19 @@ fn shrink<T: Whole>(
         unit[0] = T::small(1);
         let direction = space.vector(&unit)?;
         certificate.weights = step(sides, &certificate, direction)?;
+        certificate.drop_zeros();
     }
 }
 
-/// Whole numbers near the floating-point weights of the free sides.
-fn start<T: Whole>(free: &[usize], support: &[Weighted<'_>]) -> Vec<T> {
-    if free.len() == 1 {
+/// Whole numbers near the floating-point weights of these sides.
+fn whole_weights<T: Whole>(sides: &[usize], support: &[Weighted<'_>]) -> Vec<T> {
+    if sides.len() == 1 {
         return vec![T::small(1)];
     }
-    let largest = free.iter().map(|index| support[*index].weight).fold(0.0, f64::max);
+    let largest = sides.iter().map(|index| support[*index].weight).fold(0.0, f64::max);
+    #[expect(clippy::cast_possible_truncation, reason = "a share of at most 2^20")]
     let whole = |weight: f64| ((weight / largest * f64::from(1 << 20)).round() as i64).max(1);
-    free.iter().map(|index| T::small(whole(support[*index].weight))).collect()
+    sides.iter().map(|index| T::small(whole(support[*index].weight))).collect()
 }
 
 /// The weights after a step along a null vector to the first that becomes 0, in the sense of the vector in which
@@ -145,13 +174,13 @@ fn step<T: Whole>(
 ) -> Option<Vec<T>> {
     let limit = combined_limit(sides, &certificate.kept, &direction)?;
     if limit.is_positive() {
-        direction.iter_mut().for_each(|value| *value = value.negated());
+        negate(&mut direction);
     }
     if direction.iter().all(|value| value.is_zero() || value.is_positive()) {
         if !limit.is_zero() {
             return Some(direction);
         }
-        direction.iter_mut().for_each(|value| *value = value.negated());
+        negate(&mut direction);
     }
     walk(&certificate.weights, &direction)
 }
@@ -223,8 +252,9 @@ fn multipliers<T: Whole>(
     let entries = certificate.kept.iter().zip(weights);
     entries
         .map(|(index, weight)| {
-            let side = &support[*index].side;
-            Multiplier { member: side.member, sense: side.sense, weight }
+            let (side, is_turned) = (&support[*index].side, sides[*index].is_turned);
+            let sense = if is_turned { side.sense.opposite() } else { side.sense };
+            Multiplier { member: side.member, sense, weight }
         })
         .collect()
 }

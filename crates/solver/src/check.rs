@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigInt;
 
 use crate::certificate::is_irreducible;
+use crate::float;
 use crate::model::Model;
 use crate::point;
 use crate::refutation::Refutation;
 use crate::side::Side;
-use crate::verdict::{Infeasibility, InfeasibilityProof, Member, Multiplier};
+use crate::verdict::{Infeasibility, InfeasibilityProof, Member, Multiplier, RESIDUAL};
 use crate::view::View;
 use crate::whole::Whole;
 
@@ -42,7 +43,10 @@ pub(crate) fn check_conflict(
             check_tree(view, members, refutation)?;
             check_witnesses(view, members, witnesses)
         }
-        InfeasibilityProof::Float { .. } => Err(CertificateError::NotInfeasible),
+        InfeasibilityProof::Float { multipliers, .. } => {
+            let holds = float::residual(view, multipliers).is_some_and(|rest| rest <= RESIDUAL);
+            if holds { Ok(()) } else { Err(CertificateError::NotInfeasible) }
+        }
     }
 }
 

@@ -4,11 +4,16 @@ use std::collections::BTreeSet;
 
 use num_bigint::BigInt;
 
+use crate::deletion;
 use crate::farkas::{self, Conflict};
+use crate::float;
 use crate::limits::{Limits, SolverError};
 use crate::side::Side;
 use crate::verdict::{Infeasibility, InfeasibilityProof, Member, Multiplier, Sense};
 use crate::view::View;
+
+/// Norms that are tried for an exact certificate.
+const RETRIES: u64 = 4;
 
 /// The weights of the sides in the norm, which decide among several conflicts.
 #[derive(Clone, Copy)]
@@ -31,15 +36,18 @@ pub(crate) fn find(
     let sides = Side::all(view);
     let sides: Vec<Side<'_>> =
         sides.into_iter().filter(|side| side.terms().next().is_some()).collect();
-    match farkas::find(&sides, &norm.weights(sides.len()), limits)? {
-        None => Ok(None),
-        Some(Conflict::Exact(multipliers)) => Ok(Some(exact(multipliers))),
-        Some(Conflict::Float(support)) => {
-            let reason =
-                format!("no exact Farkas certificate among {} rows and bounds", support.len());
-            Err(SolverError::NoCertificate { verdict: "infeasible", reason })
+    let mut last = None;
+    for norm in norm.attempts() {
+        match farkas::find(&sides, &norm.weights(sides.len()), limits)? {
+            None => return Ok(None),
+            Some(Conflict::Exact(multipliers)) => return Ok(Some(exact(multipliers))),
+            Some(Conflict::Float(support)) => last = Some(support),
         }
     }
+    if let Some(multipliers) = deletion::find(view, limits) {
+        return Ok(Some(exact(multipliers)));
+    }
+    Ok(last.map(|support| float::conflict(&support)))
 }
 
 fn exact(multipliers: Vec<Multiplier>) -> Infeasibility {
@@ -78,6 +86,16 @@ fn unit(member: Member, sense: Sense) -> Multiplier {
 }
 
 impl Norm {
+    /// This norm, and others for models on which no exact certificate is found with it.
+    fn attempts(self) -> impl Iterator<Item = Self> {
+        let seed = match self {
+            Self::Uniform => 0,
+            Self::Random(seed) => seed,
+        };
+        std::iter::once(self)
+            .chain((1..RETRIES).map(move |retry| Self::Random(seed.wrapping_add(retry << 32))))
+    }
+
     fn weights(self, count: usize) -> Vec<f64> {
         match self {
             Self::Uniform => vec![1.0; count],
@@ -91,12 +109,13 @@ impl Norm {
     fn choice(self, count: usize) -> usize {
         match self {
             Self::Uniform => 0,
-            Self::Random(seed) => (seed % count as u64) as usize,
+            Self::Random(seed) => usize::try_from(seed % count as u64).unwrap_or(0),
         }
     }
 }
 
-/// The next number in [0, 1) of SplitMix64.
+/// The next number in [0, 1) of `SplitMix64`.
+#[expect(clippy::cast_precision_loss, reason = "53 bits")]
 fn uniform(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut bits = *state;

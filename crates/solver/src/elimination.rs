@@ -26,8 +26,20 @@ struct Pivot<T> {
 
 impl<T: Whole> NullSpace<T> {
     /// Eliminates; `None` is an overflow.
-    pub(crate) fn of(mut rows: Vec<SparseRow<T>>, columns: usize) -> Option<Self> {
-        let mut counts = vec![0_usize; columns];
+    pub(crate) fn of(rows: Vec<SparseRow<T>>, columns: usize) -> Option<Self> {
+        Self::eliminated(rows, vec![0; columns])
+    }
+
+    /// Eliminates with the last column free unless a row has nothing else.
+    pub(crate) fn with_last_free(rows: Vec<SparseRow<T>>, columns: usize) -> Option<Self> {
+        let mut counts = vec![0; columns];
+        // Columns with many entries come last in the choice of a pivot.
+        counts[columns - 1] = usize::MAX / 2;
+        Self::eliminated(rows, counts)
+    }
+
+    fn eliminated(mut rows: Vec<SparseRow<T>>, mut counts: Vec<usize>) -> Option<Self> {
+        let columns = counts.len();
         rows.iter().flatten().for_each(|(column, _)| counts[*column] += 1);
         let mut pivots: Vec<Pivot<T>> = Vec::new();
         rows.retain(|row| !row.is_empty());
@@ -37,7 +49,9 @@ impl<T: Whole> NullSpace<T> {
             pivots.push(pivot);
         }
         let mut is_free = vec![true; columns];
-        pivots.iter().for_each(|pivot| is_free[pivot.column] = false);
+        for pivot in &pivots {
+            is_free[pivot.column] = false;
+        }
         let free = (0..columns).filter(|column| is_free[*column]).collect();
         Some(Self { columns, free, pivots })
     }
@@ -60,7 +74,7 @@ impl<T: Whole> NullSpace<T> {
 fn take_pivot<T: Whole>(rows: &mut Vec<SparseRow<T>>, counts: &mut [usize]) -> Option<Pivot<T>> {
     let shortest = (0..rows.len()).min_by_key(|index| rows[*index].len())?;
     let row = rows.swap_remove(shortest);
-    row.iter().for_each(|(column, _)| counts[*column] -= 1);
+    count_out(counts, &row);
     let (column, _) = row.iter().min_by_key(|(column, _)| counts[*column])?;
     Some(Pivot { column: *column, row })
 }
@@ -77,11 +91,25 @@ fn eliminate<T: Whole>(
         let (keep, subtract) = (head.over(&divisor), own.over(&divisor).negated());
         let combined =
             combine(&Scaled { row, by: &keep }, &Scaled { row: &pivot.row, by: &subtract })?;
-        row.iter().for_each(|(column, _)| counts[*column] -= 1);
+        count_out(counts, row);
         *row = combined;
-        row.iter().for_each(|(column, _)| counts[*column] += 1);
+        count_in(counts, row);
     }
     Some(())
+}
+
+/// Adds the entries of a row to the counts by column.
+fn count_in<T>(counts: &mut [usize], row: &SparseRow<T>) {
+    for (column, _) in row {
+        counts[*column] += 1;
+    }
+}
+
+/// Takes the entries of a row out of the counts by column.
+fn count_out<T>(counts: &mut [usize], row: &SparseRow<T>) {
+    for (column, _) in row {
+        counts[*column] -= 1;
+    }
 }
 
 fn entry<T: Whole>(row: &SparseRow<T>, column: usize) -> Option<T> {

@@ -26,6 +26,14 @@ pub(crate) fn find(view: &View<'_>, limits: &Limits) -> Result<Infeasibility, So
     Ok(conflict(filtered, refutation))
 }
 
+/// A row that no whole numbers satisfy, found without a search.
+pub(crate) fn by_divisibility(view: &View<'_>) -> Option<Infeasibility> {
+    let refutation = Refutation::by_divisibility(view)?;
+    let members = refutation.members(view);
+    let witnesses = vec![Some(vec![0.0; view.columns.len()])];
+    Some(Infeasibility { members, proof: InfeasibilityProof::Integer { refutation, witnesses } })
+}
+
 /// Members that cannot be spared, each with a solution of the others where one was found.
 struct Filtered {
     members: Vec<Member>,
@@ -34,11 +42,11 @@ struct Filtered {
 
 fn conflict(filtered: Filtered, mut refutation: Refutation) -> Infeasibility {
     let Filtered { members, witnesses } = filtered;
-    if let [Node::Leaf { multipliers }] = &mut refutation.nodes[..] {
-        if multipliers.len() == members.len() {
-            let multipliers = std::mem::take(multipliers);
-            return Infeasibility { members, proof: InfeasibilityProof::Exact { multipliers } };
-        }
+    if let [Node::Leaf { multipliers }] = &mut refutation.nodes[..]
+        && multipliers.len() == members.len()
+    {
+        let multipliers = std::mem::take(multipliers);
+        return Infeasibility { members, proof: InfeasibilityProof::Exact { multipliers } };
     }
     Infeasibility { members, proof: InfeasibilityProof::Integer { refutation, witnesses } }
 }

@@ -13,27 +13,38 @@
 mod certificate;
 mod check;
 mod conflict;
+mod deletion;
+mod dual;
 mod elimination;
 mod farkas;
+mod float;
+mod format;
 mod integer;
 mod limits;
+mod lp;
 mod model;
+mod mps;
 mod point;
 mod ray;
 mod refutation;
+mod scaling;
 mod side;
 mod simplex;
 mod solve;
 mod verdict;
+mod vertex;
 mod view;
 mod whole;
 
 pub use self::check::{CertificateError, check_infeasibility};
+pub use self::format::{CONSTANT, FormatError, INFINITE, MAX_BYTES, WriteError};
 pub use self::limits::{Limits, SolverError};
+pub use self::lp::{read_lp, write_lp};
 pub use self::model::{Kind, Model, ModelError, Objective, Row, Term, Variable};
+pub use self::mps::{read_mps, write_mps};
 pub use self::refutation::{Node, Refutation};
 pub use self::solve::{find_iis, solve};
 pub use self::verdict::{
-    FEASIBILITY, Feasibility, FloatMultiplier, Infeasibility, InfeasibilityProof, Member,
-    Multiplier, OPTIMALITY, Optimum, OptimumProof, Sense, Unboundedness, Verdict,
+    Arithmetic, FEASIBILITY, Feasibility, FloatMultiplier, Infeasibility, InfeasibilityProof,
+    Member, Multiplier, OPTIMALITY, Optimum, OptimumProof, RESIDUAL, Sense, Unboundedness, Verdict,
 };

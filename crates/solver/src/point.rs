@@ -87,7 +87,7 @@ fn fixed<'a>(view: &View<'a>, point: &[f64]) -> View<'a> {
 }
 
 /// By how much a side is violated, relative to the size of its terms.
-fn excess(side: &Side<'_>, point: &[f64]) -> f64 {
+pub(crate) fn excess(side: &Side<'_>, point: &[f64]) -> f64 {
     let (mut sum, mut size) = (0.0, 1.0_f64.max(side.limit().abs()));
     for term in side.terms() {
         let product = term.coefficient * point[term.variable];

@@ -64,8 +64,8 @@ struct Open<'a> {
 impl Refutation {
     /// Refutes a view with integers, or fails.
     pub(crate) fn build(view: &View<'_>, limits: &Limits) -> Result<Self, SolverError> {
-        if let Some(row) = (0..view.rows.len()).find(|row| is_indivisible(view, &view.rows[*row])) {
-            return Ok(Self { nodes: vec![Node::Divisibility { row }] });
+        if let Some(found) = Self::by_divisibility(view) {
+            return Ok(found);
         }
         let mut nodes = vec![Node::Leaf { multipliers: Vec::new() }];
         let mut open = vec![Open { index: 0, view: view.without_objective() }];
@@ -88,6 +88,13 @@ impl Refutation {
             }
         }
         Ok(Self { nodes })
+    }
+
+    /// A row over integer variables that no whole numbers satisfy, whatever their bounds.
+    pub(crate) fn by_divisibility(view: &View<'_>) -> Option<Self> {
+        let mut rows = view.rows.iter();
+        let row = rows.position(|row| is_indivisible(view, row))?;
+        Some(Self { nodes: vec![Node::Divisibility { row }] })
     }
 
     /// Whether the tree proves that the view has no solution.
@@ -216,12 +223,13 @@ fn undecided(view: &View<'_>, point: &[f64]) -> Option<Split> {
 }
 
 fn leaf(view: &View<'_>, limits: &Limits) -> Result<Vec<Multiplier>, SolverError> {
-    match conflict::find(&view.relaxed(), Norm::Uniform, limits)?.map(|found| found.proof) {
-        Some(InfeasibilityProof::Exact { multipliers }) => Ok(multipliers),
-        _ => {
-            let reason = "a leaf of the search has no exact Farkas certificate".to_owned();
-            Err(SolverError::NoCertificate { verdict: "infeasible", reason })
-        }
+    if let Some(InfeasibilityProof::Exact { multipliers }) =
+        conflict::find(&view.relaxed(), Norm::Uniform, limits)?.map(|found| found.proof)
+    {
+        Ok(multipliers)
+    } else {
+        let reason = "a leaf of the search has no exact Farkas certificate".to_owned();
+        Err(SolverError::NoCertificate { verdict: "infeasible", reason })
     }
 }
 

@@ -12,6 +12,8 @@ use crate::whole::{Dyadic, Whole};
 pub(crate) struct Side<'a> {
     pub(crate) member: Member,
     pub(crate) sense: Sense,
+    /// Whether the other side of the row has the same limit.
+    pub(crate) is_equation: bool,
     expression: Expression<'a>,
     limit: f64,
 }
@@ -29,6 +31,17 @@ pub(crate) struct WholeSide<T> {
     pub(crate) limit: T,
     /// The side is this one times `2^exponent`.
     pub(crate) exponent: i32,
+    /// Whether it stands for the other side of its equation.
+    pub(crate) is_turned: bool,
+}
+
+impl<T: Whole> WholeSide<T> {
+    /// Turns `a·x <= b` into `-a·x <= -b`, the other side of an equation.
+    pub(crate) fn turn(&mut self) {
+        self.terms.iter_mut().for_each(|(_, value)| *value = value.negated());
+        self.limit = self.limit.negated();
+        self.is_turned = !self.is_turned;
+    }
 }
 
 impl<'a> Side<'a> {
@@ -67,7 +80,9 @@ impl<'a> Side<'a> {
             (Sense::Lower, _) => lower,
             (Sense::Upper, _) => upper,
         };
-        limit.is_finite().then_some(Self { member, sense, expression, limit })
+        #[expect(clippy::float_cmp, reason = "an equation has the very same limit twice")]
+        let is_equation = matches!(member, Member::Row(_)) && lower == upper;
+        limit.is_finite().then_some(Self { member, sense, is_equation, expression, limit })
     }
 
     fn sign(&self) -> f64 {
@@ -93,12 +108,6 @@ impl<'a> Side<'a> {
         self.sign() * self.limit
     }
 
-    /// The power of two by which the side is divided so that its largest coefficient is near 1.
-    pub(crate) fn scale(&self) -> f64 {
-        let largest = self.terms().map(|term| term.coefficient.abs()).fold(0.0, f64::max);
-        if largest.is_normal() { largest.log2().floor().exp2() } else { 1.0 }
-    }
-
     /// The side in whole numbers.
     pub(crate) fn whole<T: Whole>(&self) -> Option<WholeSide<T>> {
         let limit = Dyadic::of(self.limit());
@@ -113,6 +122,7 @@ impl<'a> Side<'a> {
             terms: terms.collect::<Option<_>>()?,
             limit: limit.scaled(exponent)?,
             exponent,
+            is_turned: false,
         })
     }
 }

@@ -26,13 +26,31 @@ pub(crate) fn is_cut(column: &Column) -> bool {
         && (column.lower < f64::from(i32::MIN) || column.upper > f64::from(i32::MAX))
 }
 
+/// How far a point of the simplex method may violate rows and bounds.
+#[derive(Clone, Copy)]
+pub(crate) enum Precision {
+    /// microlp's own tolerance, 1e-7.
+    Usual,
+    /// 1e-10, the least that it takes.
+    Tight,
+}
+
 /// Solves a view.
 pub(crate) fn run(view: &View<'_>, limits: &Limits) -> Result<Answer, SolverError> {
+    run_with(view, limits, Precision::Usual)
+}
+
+/// Solves a view with this precision.
+pub(crate) fn run_with(
+    view: &View<'_>,
+    limits: &Limits,
+    precision: Precision,
+) -> Result<Answer, SolverError> {
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut problem = Problem::new(direction(view.objective));
         let variables = add_columns(&mut problem, view)?;
         view.rows.iter().for_each(|row| add_row(&mut problem, row, &variables));
-        let outcome = problem.solve_with(options(limits));
+        let outcome = problem.solve_with(options(limits, precision));
         read(outcome, &variables, limits)
     }));
     caught.unwrap_or_else(|_| Err(SolverError::Simplex { message: "microlp panicked".to_owned() }))
@@ -45,10 +63,13 @@ fn direction(objective: Objective) -> OptimizationDirection {
     }
 }
 
-fn options(limits: &Limits) -> SolveOptions {
+fn options(limits: &Limits, precision: Precision) -> SolveOptions {
     let mut options = SolveOptions::default();
     options.time_limit = Some(limits.time);
     options.node_limit = Some(limits.max_nodes as u64);
+    if let Precision::Tight = precision {
+        options.tolerances.feasibility = 1e-10;
+    }
     options
 }
 
@@ -60,7 +81,7 @@ fn add_columns(
         Kind::Continuous => Ok(problem.add_var(column.cost, (column.lower, column.upper))),
         Kind::Integer => {
             let bounds = integer_bounds(column);
-            let bounds = bounds.ok_or_else(|| SolverError::IntegerRange { variable: index })?;
+            let bounds = bounds.ok_or(SolverError::IntegerRange { variable: index })?;
             Ok(problem.add_integer_var(column.cost, bounds))
         }
     };

@@ -2,21 +2,25 @@
 
 use crate::check::check_conflict;
 use crate::conflict::{self, Norm};
+use crate::dual;
 use crate::integer;
 use crate::limits::{Limits, SolverError};
 use crate::model::Model;
-use crate::point;
+use crate::point::{self, Witness};
 use crate::ray;
 use crate::simplex::{self, Answer};
-use crate::verdict::{Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict};
+use crate::verdict::{Feasibility, Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict};
+use crate::vertex;
 use crate::view::View;
 
 /// Solves a model.
 pub fn solve(model: &Model, limits: &Limits) -> Result<Verdict, SolverError> {
     limits.check(model)?;
     let view = View::of(model);
-    if let Some(conflict) = conflict::contradiction(&view, Norm::Uniform) {
-        return Ok(Verdict::Infeasible(conflict));
+    let at_sight =
+        conflict::contradiction(&view, Norm::Uniform).or_else(|| integer::by_divisibility(&view));
+    if let Some(found) = at_sight {
+        return checked(&view, found).map(Verdict::Infeasible);
     }
     match simplex::run(&view, limits) {
         Ok(Answer::Point(point)) => optimal(&view, &point, limits),
@@ -40,22 +44,40 @@ pub fn find_iis(
 }
 
 fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, SolverError> {
-    if view.columns.iter().any(simplex::is_cut) {
-        if let Some(ray) = ray::improving(view, limits)? {
-            return with_ray(view, ray, limits);
-        }
+    if view.columns.iter().any(simplex::is_cut)
+        && let Some(ray) = ray::improving(view, limits)?
+    {
+        return with_ray(view, ray, limits);
     }
-    let Some(witness) = point::witness(view, point, limits)? else {
+    let Some(mut witness) = point::witness(view, point, limits)? else {
         return Err(uncertified("optimal", "the point violates a row or bound"));
     };
+    if witness.feasibility == Feasibility::Tolerance && !view.has_integers() {
+        if let Some(vertex) = vertex::near(view, &witness.values) {
+            witness = vertex;
+        } else if let Some(found) = exact_conflict(view, limits) {
+            return Ok(Verdict::Infeasible(found));
+        }
+    }
+    optimum(view, witness, limits).map(Verdict::Optimal)
+}
+
+/// A certificate that a model without integers, feasible within tolerance, has no solution after all.
+fn exact_conflict(view: &View<'_>, limits: &Limits) -> Option<Infeasibility> {
+    let found = conflict::find(view, Norm::Uniform, limits).ok().flatten()?;
+    checked(view, found).ok()
+}
+
+fn optimum(view: &View<'_>, witness: Witness, limits: &Limits) -> Result<Optimum, SolverError> {
     let products = view.columns.iter().zip(&witness.values);
     let objective = products.map(|(column, value)| column.cost * value).sum::<f64>() + 0.0;
-    Ok(Verdict::Optimal(Optimum {
-        objective,
-        values: witness.values,
-        feasibility: witness.feasibility,
-        proof: OptimumProof::Search,
-    }))
+    let proof = if view.has_integers() {
+        OptimumProof::Search
+    } else {
+        dual::prove(view, &witness.values, limits)?
+    };
+    let Witness { values, feasibility } = witness;
+    Ok(Optimum { objective, values, feasibility, proof })
 }
 
 fn unbounded(view: &View<'_>, limits: &Limits) -> Result<Verdict, SolverError> {
@@ -68,9 +90,8 @@ fn unbounded(view: &View<'_>, limits: &Limits) -> Result<Verdict, SolverError> {
 /// The verdict on a view with an improving direction: unbounded if it has a solution at all.
 fn with_ray(view: &View<'_>, ray: Vec<f64>, limits: &Limits) -> Result<Verdict, SolverError> {
     let view = view.without_objective();
-    let point = match simplex::run(&view, limits)? {
-        Answer::Point(point) => point,
-        _ => return infeasible(&view, limits).map(Verdict::Infeasible),
+    let Answer::Point(point) = simplex::run(&view, limits)? else {
+        return infeasible(&view, limits).map(Verdict::Infeasible);
     };
     match point::witness(&view, &point, limits)? {
         Some(found) => Ok(Verdict::Unbounded(Unboundedness { witness: found.values, ray })),

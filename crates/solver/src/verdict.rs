@@ -2,7 +2,7 @@
 //!
 //! | verdict | evidence | checked |
 //! |---|---|---|
-//! | optimal | a feasible point; for LPs a dual bound equal to its objective | point exactly where it rounds, else within [`FEASIBILITY`]; bound within [`OPTIMALITY`] |
+//! | optimal | a feasible point; for LPs a dual bound equal to its objective | exactly where the point is a vertex of few variables, else within [`FEASIBILITY`]; bound within [`OPTIMALITY`] |
 //! | unbounded | a feasible point and a direction that improves for ever | the same |
 //! | infeasible | an IIS and its Farkas multipliers, or a branch-and-bound tree of them | exactly |
 
@@ -15,6 +15,9 @@ pub const FEASIBILITY: f64 = 1e-6;
 
 /// The relative gap between a point's objective and the dual bound up to which it counts as optimal.
 pub const OPTIMALITY: f64 = 1e-6;
+
+/// The largest residual of a Farkas certificate in floating point, see [`InfeasibilityProof::Float`].
+pub const RESIDUAL: f64 = 1e-9;
 
 /// The answer to a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +48,8 @@ pub struct Optimum {
 pub enum Feasibility {
     /// In exact arithmetic.
     Exact,
+    /// A vertex in rational numbers satisfies them in exact arithmetic; the values are its rounded coordinates.
+    Rounded,
     /// Within [`FEASIBILITY`], relative to the size of the row.
     Tolerance,
 }
@@ -56,9 +61,20 @@ pub enum OptimumProof {
     Dual {
         /// The bound.
         bound: f64,
+        /// How the multipliers were checked.
+        arithmetic: Arithmetic,
     },
     /// The branch-and-bound search of microlp ended; its tree is not kept.
     Search,
+}
+
+/// The numbers in which a certificate was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Rational numbers.
+    Exact,
+    /// Floating point, within [`OPTIMALITY`].
+    Float,
 }
 
 /// A direction in which the objective improves without limit.
@@ -98,11 +114,12 @@ pub enum InfeasibilityProof {
         /// One for each side of a row or bound that takes part.
         multipliers: Vec<Multiplier>,
     },
-    /// Farkas multipliers that hold within a tolerance, where exact arithmetic would take too long.
+    /// Farkas multipliers that hold within [`RESIDUAL`], where none were found that hold exactly. The members are
+    /// infeasible as far as floating point tells, and not proven irreducible.
     Float {
         /// One for each side that takes part.
         multipliers: Vec<FloatMultiplier>,
-        /// The largest coefficient left in the combination, relative to its terms.
+        /// The largest coefficient left in the combination, relative to the size of its terms.
         residual: f64,
     },
     /// The members have no solution in integers.
@@ -122,6 +139,16 @@ pub enum Sense {
     Lower,
     /// `expression <= upper`.
     Upper,
+}
+
+impl Sense {
+    /// The other side.
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Self::Lower => Self::Upper,
+            Self::Upper => Self::Lower,
+        }
+    }
 }
 
 /// The weight of one side in a Farkas certificate.

@@ -116,6 +116,13 @@ impl Whole for BigInt {
     }
 }
 
+/// Turns the sign of all numbers.
+pub(crate) fn negate<T: Whole>(numbers: &mut [T]) {
+    for number in numbers {
+        *number = number.negated();
+    }
+}
+
 /// Divides all numbers by their greatest common divisor.
 pub(crate) fn reduce<'a, T: Whole + 'a>(numbers: impl IntoIterator<Item = &'a mut T>) {
     let mut numbers: Vec<&mut T> = numbers.into_iter().collect();
@@ -127,8 +134,29 @@ pub(crate) fn reduce<'a, T: Whole + 'a>(numbers: impl IntoIterator<Item = &'a mu
         }
     }
     if !divisor.is_zero() {
-        numbers.iter_mut().for_each(|number| **number = number.over(&divisor));
+        for number in &mut numbers {
+            **number = number.over(&divisor);
+        }
     }
+}
+
+/// The quotient of two numbers, the second not 0, within a few units of the last place.
+#[expect(clippy::cast_possible_wrap, reason = "numbers of bits")]
+pub(crate) fn ratio(numerator: &BigInt, denominator: &BigInt) -> f64 {
+    let (top, top_shift) = leading(numerator);
+    let (bottom, bottom_shift) = leading(denominator);
+    let shift = i32::try_from(top_shift as i64 - bottom_shift as i64).unwrap_or(i32::MAX);
+    // In two steps: 2^shift alone may overflow where the product does not.
+    top / bottom * f64::from(shift / 2).exp2() * f64::from(shift - shift / 2).exp2()
+}
+
+/// The leading 64 bits of a number, and by how much they are shifted.
+#[expect(clippy::cast_precision_loss, reason = "the last bits are below an f64's")]
+fn leading(number: &BigInt) -> (f64, u64) {
+    let shift = number.bits().saturating_sub(64);
+    let bits: BigInt = number.magnitude().clone().into();
+    let bits = u64::try_from(bits >> shift).unwrap_or(u64::MAX) as f64;
+    (if Whole::sign(number).is_lt() { -bits } else { bits }, shift)
 }
 
 /// A finite `f64` as `mantissa · 2^exponent`.

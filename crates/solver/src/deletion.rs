@@ -1,0 +1,71 @@
+//! The deletion filter: which rows and bounds a conflict cannot do without, by the simplex method alone.
+//!
+//! It takes many solves, so it is the last resort where no weights of [`crate::farkas`] hold in exact arithmetic,
+//! as with coefficients that span many orders of magnitude. Blocks of members are taken out together and halved
+//! only where they matter. The members left are certified exactly like any others: their rows have one null vector
+//! up to scale, and its signs say which side of a row takes part.
+
+use crate::certificate::{Weighted, certify};
+use crate::limits::Limits;
+use crate::side::Side;
+use crate::simplex::{self, Answer};
+use crate::verdict::{Member, Multiplier, Sense};
+use crate::view::View;
+
+/// The most solves of one filter; after them all members that are left stay.
+const MAX_SOLVES: usize = 1_000;
+
+/// Exact multipliers of a conflict within a view that the simplex method finds infeasible; `None` if there are none.
+pub(crate) fn find(view: &View<'_>, limits: &Limits) -> Option<Vec<Multiplier>> {
+    let mut filter = Filter { view: view.without_objective(), limits, kept: Vec::new(), solves: 0 };
+    let Ok(Answer::Infeasible) = simplex::run(&filter.view, limits) else { return None };
+    filter.block(&view.members());
+    orient(view, &filter.kept)
+}
+
+struct Filter<'a, 'b> {
+    view: View<'a>,
+    limits: &'b Limits,
+    kept: Vec<Member>,
+    solves: usize,
+}
+
+impl Filter<'_, '_> {
+    /// Takes out of a block what the conflict does not need. A failure keeps it: the certificate decides.
+    fn block(&mut self, members: &[Member]) {
+        let mut trial = self.view.clone();
+        for member in members {
+            trial.remove(*member);
+        }
+        self.solves += 1;
+        if self.solves > MAX_SOLVES {
+            self.kept.extend(members);
+        } else if let Ok(Answer::Infeasible) = simplex::run(&trial, self.limits) {
+            self.view = trial;
+        } else if let [member] = members {
+            self.kept.push(*member);
+        } else {
+            let (first, second) = members.split_at(members.len() / 2);
+            self.block(first);
+            self.block(second);
+        }
+    }
+}
+
+/// Multipliers of members whose coefficients have one null vector: that vector with either sign.
+fn orient(view: &View<'_>, members: &[Member]) -> Option<Vec<Multiplier>> {
+    [Sense::Lower, Sense::Upper].into_iter().find_map(|preferred| {
+        // Of a range one limit takes part, of an equation the sign of the null vector tells.
+        let sides = members.iter().flat_map(|member| sides(view, *member, preferred));
+        let support: Vec<Weighted<'_>> = sides.map(|side| Weighted { side, weight: 1.0 }).collect();
+        certify(&support)
+    })
+}
+
+fn sides<'a>(view: &View<'a>, member: Member, preferred: Sense) -> Vec<Side<'a>> {
+    let mut sides = Side::of(view, member);
+    if sides.len() == 2 {
+        sides.retain(|side| side.sense == preferred);
+    }
+    sides
+}
