@@ -11,12 +11,12 @@ let found = { groups: [], matches: () => true, seen: 0 };
 let listed = 0;
 let chosen = 0;
 
-/** Opens the browser at the last step. */
+/** Opens the browser at the last step; of an evaluation, at its samples. */
 async function openBrowser() {
   fill(byId("filter-step"), [el("option", { value: "" }, "all")]);
   drawFilters();
   listenToFilters();
-  await show({ step: index.step.at(-1) });
+  await show({ step: index.step.at(known.evaluation ? 0 : -1) });
 }
 
 /** Draws the filters, or adds what they lack. */

@@ -11,6 +11,7 @@ const known = {
   checkpoints: [],
   events: [],
   figures: null,
+  evaluation: null,
   stages: null,
   first_ms: null,
   last_ms: null,
@@ -25,7 +26,7 @@ const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
 /**
  * Takes in records of a feed: events as they stand in `events.jsonl`, and `run`, `rollouts`,
- * `figures` and `stages`. Draws what changed. A live page calls this again.
+ * `figures`, `evaluation` and `stages`. Draws what changed. A live page calls this again.
  */
 function ingest(records) {
   records.forEach(take);
@@ -41,6 +42,7 @@ function take(record) {
   switch (record.type) {
     case "run": known.run = record; break;
     case "figures": known.figures = record; break;
+    case "evaluation": known.evaluation = record; break;
     case "stages": known.stages = record.stages; break;
     case "rollouts": known.rollouts.set(record.step, record); break;
     case "metrics": takeMetrics(record); break;

@@ -51,8 +51,13 @@ function verdictOf(at) {
   return index.verdicts[index.verdict[at]];
 }
 
+/** Whether a program passed every test, or an episode solved its task. */
+function isPass(verdict) {
+  return verdict === "pass" || verdict === "solved";
+}
+
 function passesOf(group) {
-  return members(group).filter((at) => verdictOf(at) === "pass").length;
+  return members(group).filter((at) => isPass(verdictOf(at))).length;
 }
 
 /** The chunk that a completion is in: the last that begins at or before it. */
@@ -129,5 +134,5 @@ function chunksOf(fits) {
 
 function matchesIn(texts) {
   const text = wanted.text.toLowerCase();
-  return [...texts.keys()].filter((at) => texts[at].text.toLowerCase().includes(text));
+  return [...texts.keys()].filter((at) => allText(texts[at]).toLowerCase().includes(text));
 }

@@ -51,7 +51,8 @@ function tiles() {
     measuredTile(),
     passTile(points("grpo/pass_rate").map(([, value]) => value)),
     stagesTile(),
-    (steps > 0 || !known.stages) && tile("Steps", steps.toLocaleString("en"), saved()),
+    evaluationTiles(),
+    (steps > 0 || !(known.stages || known.evaluation)) && tile("Steps", steps.toLocaleString("en"), saved()),
     completions > 0 && tile("Completions", completions.toLocaleString("en"), groups),
     lasted > 0 && tile("Time", duration(lasted), outcome()),
   ];
@@ -123,7 +124,8 @@ function stageFigure({ name, value, interval }) {
 }
 
 function drawEvaluation() {
-  const { figures } = known;
+  const { figures, evaluation } = known;
+  if (evaluation) refresh(byId("evaluation"), evaluationTables(evaluation));
   if (!figures || drawn.figures === figures) return;
   drawn.figures = figures;
   const rows = Object.entries(figures.pass_at_k).map(([k, pair]) => ({ name: `pass@${k}`, ...pair }));

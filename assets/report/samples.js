@@ -29,16 +29,16 @@ function sampleCard(entry, shown, task) {
   const left = shown.cut_bytes?.toLocaleString("en");
   return el("section",
     {
-      class: entry.matches ? "sample" : "sample faded",
+      class: `sample${shown.turns ? " episode" : ""}${entry.matches ? "" : " faded"}`,
       "data-verdict": entry.verdict,
       "aria-label": `${name}, ${words(entry.verdict)}`,
     },
     el("h4", {}, name, " ", badge(entry.verdict)),
     el("dl", { class: "facts" }, facts.map(([it, value]) => el("div", {}, el("dt", {}, it), el("dd", {}, value)))),
+    shown.turns && episode(shown),
     failing(shown, task),
-    rewardTable(shown.reward),
-    (shown.earlier ?? []).map((text, at) => el("details", {}, el("summary", {}, `Turn ${at + 1}`), reply(text))),
-    reply(shown.text),
+    rewardTable(shown.reward, shown.turns !== undefined),
+    !shown.turns && reply(shown.text),
     left && el("p", { class: "note" }, `${left} more bytes are in the run's rollouts.`));
 }
 
@@ -85,7 +85,8 @@ function testText(parts) {
   return el("dl", { class: "test" }, parts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, visible(text))]));
 }
 
-function rewardTable(reward) {
+/** A reward by its terms; at the end of an episode it is open. */
+function rewardTable(reward, isOpen) {
   if (!reward) return null;
   const terms = Object.entries(reward.terms).map(([name, value]) => {
     const weight = reward.weights?.[name] ?? 1;
@@ -94,7 +95,7 @@ function rewardTable(reward) {
   const failed = Object.entries(reward.gates ?? {}).filter(([, gate]) => !gate.passed);
   const gates = failed.map(([name, gate]) => [`gate ${brief(words(name), 40)}`, "failed", "at most", figure(gate.cap)]);
   const rows = [...terms, ...gates, [el("b", {}, "reward"), "", "", el("b", {}, figure(reward.total))]];
-  return el("details", {}, el("summary", {}, `Reward ${figure(reward.total)} by term`), table(null, null, rows));
+  return el("details", { open: isOpen }, el("summary", {}, `Reward ${figure(reward.total)} by term`), table(null, null, rows));
 }
 
 /** What was asked, with its visible tests. */
@@ -118,13 +119,13 @@ function withCode(text) {
 /** Two samples of the group, compared line by line: at first one that fails and one that passes. */
 function comparison(entries, completions) {
   if (entries.length < 2) return null;
-  const passing = entries.findIndex((it) => it.verdict === "pass");
-  const failed = entries.findIndex((it) => it.verdict !== "pass");
+  const passing = entries.findIndex((it) => isPass(it.verdict));
+  const failed = entries.findIndex((it) => !isPass(it.verdict));
   const [one, other] = passing >= 0 && failed >= 0 ? [failed, passing] : [0, 1];
   const [left, right] = [choice("From", entries, one), choice("to", entries, other)];
   const out = el("pre", { class: "diff", tabindex: 0, "aria-label": "Difference" });
   const update = () => {
-    const texts = [left, right].map((it) => completions[Number(it.querySelector("select").value)].text);
+    const texts = [left, right].map((it) => allText(completions[Number(it.querySelector("select").value)]));
     replace(out, diffLines(...texts));
   };
   left.addEventListener("change", update);

@@ -1,5 +1,6 @@
 //! The verdict on a difference of two figures.
 
+use whetstone_eval::episodes::REWARD;
 use whetstone_eval::{Difference, Figure};
 
 use crate::printer::Tone;
@@ -22,6 +23,16 @@ pub(crate) fn judged_figure(figure: Figure, difference: &Difference) -> (&'stati
     }
 }
 
+/// The verdict on the difference of a mean of episodes. Only of the reward is more known to be better.
+pub(crate) fn judged_mean(name: &str, difference: &Difference) -> (&'static str, Tone) {
+    match (name, judged(difference).0) {
+        (REWARD, _) => judged(difference),
+        (_, "better") => ("higher", Tone::Doubtful),
+        (_, "worse") => ("lower", Tone::Doubtful),
+        _ => judged(difference),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +46,7 @@ mod tests {
         let lower = of(-0.1, -0.2, -0.05);
         assert_eq!(judged_figure(Figure::Diversity, &lower).0, "lower");
         assert_eq!(judged_figure(Figure::Quality, &lower).0, "worse");
+        assert_eq!(judged_mean("turns", &lower).0, "lower");
+        assert_eq!(judged_mean(REWARD, &lower).0, "worse");
     }
 }

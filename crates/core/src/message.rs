@@ -24,6 +24,17 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 impl Message {
     /// Standing instructions.
     pub fn system(content: impl Into<String>) -> Self {

@@ -9,6 +9,7 @@ use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
 use crate::bootstrap::RESAMPLES;
+use crate::episodes::{ComparedEpisodes, TaskPair};
 use crate::error::EvalError;
 use crate::estimate::{Difference, Estimate, compare, difference, pass_at_k};
 use crate::figure::{Figure, TaskFigures};
@@ -34,6 +35,9 @@ pub struct Comparison {
     pub greedy: Option<Compared>,
     /// Figures of the programs that both sides have.
     pub figures: BTreeMap<Figure, Compared>,
+    /// Figures of episodes, if both sides have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<ComparedEpisodes>,
     /// The best of N by a reward model, for those N that both sides have.
     pub best_of: BTreeMap<u32, Compared>,
     /// Tasks that the second solves and the first does not, those that changed most first.
@@ -92,6 +96,7 @@ impl Comparison {
             pass_at_k,
             greedy,
             figures: figures(before, after),
+            episodes: episodes(before, after),
             best_of: best_of(before, after),
             gained,
             lost,
@@ -132,6 +137,20 @@ fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
         Some((figure, Compared { before, after, difference }))
     };
     Figure::ALL.into_iter().filter_map(of).collect()
+}
+
+/// Figures of episodes over the tasks that have them on both sides.
+fn episodes(before: &Results, after: &Results) -> Option<ComparedEpisodes> {
+    let later: HashMap<&TaskId, &TaskCount> =
+        after.by_task.iter().map(|count| (&count.id, count)).collect();
+    let later = |id: &TaskId| later.get(id).and_then(|count| count.episodes.as_ref());
+    let pairs = before
+        .by_task
+        .iter()
+        .map(|count| TaskPair { before: count.episodes.as_ref(), after: later(&count.id) });
+    let pairs: Vec<TaskPair<'_>> = pairs.collect();
+    let max_turns = before.episodes.as_ref()?.max_turns.max(after.episodes.as_ref()?.max_turns);
+    ComparedEpisodes::of(&pairs, max_turns)
 }
 
 /// The best of N over the tasks that have it on both sides.
@@ -195,7 +214,9 @@ mod tests {
                 let rate = f64::from(u32::try_from(passed).unwrap()) / 4.0;
                 let figures = [(Figure::SyntaxRate, rate)].into();
                 let best_of = [(2, rate)].into();
-                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2), figures, best_of }
+                let greedy = Some(passed > 2);
+                let counts = TaskCount { samples: 4, passed, greedy, ..TaskCount::none(&id) };
+                TaskCount { figures, best_of, ..counts }
             })
             .collect();
         let tallies: Vec<Tally> = by_task.iter().map(TaskCount::tally).collect();

@@ -20,7 +20,7 @@ use crate::sign_flip::{FLIPS, p_value};
 use crate::wilson;
 
 /// Tasks from which on they are resampled.
-const MANY: usize = 100;
+pub(crate) const MANY: usize = 100;
 
 /// Significance level: the largest p-value of a clear difference.
 const SELDOM: f64 = 0.05;

@@ -21,7 +21,7 @@ use whetstone_core::{Seed, Task};
 use whetstone_infer::{Generator, Rule, Usage};
 use whetstone_record::batch::{Earlier, path_beside};
 use whetstone_record::error::FileError;
-use whetstone_rollout::collect::record::{Recording, lines};
+use whetstone_rollout::collect::record::{Recording, lines, remove_tokens};
 use whetstone_rollout::collect::{
     Asked, CollectError, Collecting, Group, Progress, Timeline, check_stop, collect_each,
 };
@@ -29,7 +29,7 @@ use whetstone_rollout::collect::{
 use crate::error::EvalError;
 use crate::measure::{Sampled, ask};
 use crate::results::{About, RESULTS, Results};
-use crate::store::{Store, kept, without_tokens};
+use crate::store::{Store, kept};
 
 /// The samples, in the directory of an evaluation.
 pub const ROLLOUTS: &str = "rollouts.jsonl";
@@ -238,8 +238,10 @@ impl Work<'_> {
             estimates: &[],
             thinking_opened,
         };
-        for line in lines(group, &recording) {
-            let line = if self.evaluating.keeps_tokens { line } else { without_tokens(line) };
+        for mut line in lines(group, &recording) {
+            if !self.evaluating.keeps_tokens {
+                remove_tokens(&mut line);
+            }
             self.store.keep(kept(line, pass.is_greedy))?;
         }
         Ok(())

@@ -9,7 +9,8 @@
 //! [`Results`]; [`measure`] only counts passes. [`pass_at_k`] is the mean over tasks, with a 95 %
 //! interval over the choice of tasks; [`compare`] does the same for the difference between two
 //! models on the same tasks, and [`Comparison`] for two results. Beside pass@k, every [`Figure`] of the
-//! programs (syntax, tests, quality, diversity) is estimated and compared in the same way. The promises, each with its test:
+//! programs (syntax, tests, quality, diversity) is estimated and compared in the same way, and where environments answer
+//! several replies, the figures of [`episodes`]. The promises, each with its test:
 //!
 //! | promise | held by |
 //! |---|---|
@@ -17,7 +18,8 @@
 //! | Memory does not grow with the suite. | `tests/measuring/measure.rs` |
 //! | The same counts give the same interval, in whatever order they come. | `tests/laws.rs` |
 //! | A comparison uses per-task differences: shared luck cancels. | `tests/laws.rs` |
-//! | Intervals are as wide as theory predicts. | `src/bootstrap.rs`, `src/wilson.rs` |
+//! | Intervals are as wide as theory predicts. | `src/bootstrap.rs`, `src/wilson.rs`, `src/episodes/any_size.rs` |
+//! | What is solved within all turns of an episode is pass@1. | `tests/measuring/episodes.rs` |
 //! | A 95 % interval contains the truth in 95 of 100 suites; equal models are called different in fewer than 5. | `src/simulation.rs` |
 //! | An interrupted evaluation resumes, and ends with the same samples and figures. | `tests/measuring/evaluate.rs` |
 //! | A sample that was not judged did not pass, a task without a judged sample is left out, and both are sampled again on the next start. | `tests/measuring/evaluate.rs` |
@@ -33,6 +35,7 @@ mod best_of;
 mod bootstrap;
 mod comparison;
 mod diversity;
+pub mod episodes;
 mod error;
 mod estimate;
 mod evaluate;

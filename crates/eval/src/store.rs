@@ -10,13 +10,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
-use serde::de::IgnoredAny;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::wire::{Object, Wire};
 use whetstone_record::batch::{BatchError, Earlier, Head, Ledger, replace_output, replay};
 use whetstone_record::error::FileError;
-use whetstone_rollout::collect::record::TOKENIZER;
 
 use crate::error::EvalError;
 
@@ -120,15 +118,6 @@ fn note<'k>(
 ) -> Entry<'k, u64, u64> {
     let group = kept.entry((rollout.step, rollout.prompt_id.clone())).or_default();
     group.entry(rollout.group_id.unwrap_or_default())
-}
-
-/// A sample without its tokens, which only training needs.
-pub(crate) fn without_tokens(mut rollout: RolloutLine) -> RolloutLine {
-    // Either field may be absent. If present, this evaluation wrote it, so it can be parsed.
-    for field in ["turns", TOKENIZER] {
-        drop(rollout.meta.take::<IgnoredAny>(field));
-    }
-    rollout
 }
 
 /// A sample as it is kept.

@@ -38,7 +38,7 @@ fn effective(values: &[f64]) -> f64 {
 
 /// The quantile of Student's distribution that leaves 2.5 % above: the series of Cornish and Fisher
 /// around the normal one (Abramowitz and Stegun, 26.7.5).
-fn student(degrees: f64) -> f64 {
+pub(crate) fn student(degrees: f64) -> f64 {
     let z = NORMAL;
     let terms = [
         (z.powi(3) + z) / 4.0,

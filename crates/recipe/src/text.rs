@@ -49,6 +49,18 @@ pub fn figure_change(figure: Figure, found: &Difference) -> String {
     }
 }
 
+/// A mean of values of any size: `3.213 [3.010, 3.421]`.
+pub fn any_mean(found: &Estimate) -> String {
+    let Estimate { value, low, high, .. } = found;
+    format!("{value:.3} [{low:.3}, {high:.3}]")
+}
+
+/// The change of such a mean: `-1.250 [-1.801, -0.700]`.
+pub fn any_change(found: &Difference) -> String {
+    let Difference { value, low, high, .. } = found;
+    format!("{value:+.3} [{low:+.3}, {high:+.3}]")
+}
+
 /// A percentage; 0 of 0 is 0.
 #[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
 pub fn percent(part: u64, whole: u64) -> f64 {

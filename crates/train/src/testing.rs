@@ -49,7 +49,7 @@ pub(crate) fn rollout_as(sample: usize, said: Said<'_>) -> Rollout {
     let tokens = SampledTokens::new(ids.to_vec(), vec![-0.5; ids.len()]).unwrap();
     let completion =
         Completion { text: format!("{ids:?}"), reasoning: None, finish, tokens: Some(tokens) };
-    let turn = Turn { prompt: Arc::from([1, 2]), completion };
+    let turn = Turn { prompt: Arc::from([1, 2]), asked: Arc::from([]), completion };
     let held = Held { cpu_ms: 1.0, isolation: Isolation::Full };
     let passed = if verdict.is_pass() { 2 } else { 0 };
     let judgement = match verdict {

@@ -6,6 +6,7 @@ use whetstone_eval::{Compared, Comparison, Flipped, Results};
 use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 
 use super::args::CompareArgs;
+use super::episodes;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::figures::{judged, judged_figure};
@@ -50,6 +51,7 @@ fn text(comparison: &Comparison, printer: Printer) -> String {
     for (count, compared) in &comparison.best_of {
         row(&mut text, &format!("best/{count}"), compared, printer);
     }
+    episodes::compared(&mut text, comparison, printer);
     programs(&mut text, comparison, printer);
     let left_out = comparison
         .pass_at_k
@@ -76,6 +78,9 @@ fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {
 
 /// Figures of the programs; results from before there were any have none.
 fn programs(text: &mut String, comparison: &Comparison, printer: Printer) {
+    if comparison.figures.is_empty() && comparison.episodes.is_some() {
+        return;
+    }
     if comparison.figures.is_empty() {
         let _ = writeln!(
             text,

@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod episodes;
 mod summary;
 
 use std::sync::Arc;

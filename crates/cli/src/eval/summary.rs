@@ -7,6 +7,7 @@ use std::path::Path;
 use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
 use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, points};
 
+use super::episodes;
 use crate::printer::{Printer, Tone};
 
 const RULE: &str = "==================================================";
@@ -15,16 +16,18 @@ const RULE: &str = "==================================================";
 const SHOWN: usize = 5;
 
 /// Rows of a table of parts that are shown.
-const PARTS: usize = 20;
+pub(super) const PARTS: usize = 20;
 
 /// The whole summary.
 pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     let mut text = String::new();
     figures(&mut text, results);
     programs(&mut text, results);
+    episodes::whole(&mut text, results);
     best_of(&mut text, results);
     for (name, parts) in [("source", &results.by_source), ("difficulty", &results.by_difficulty)] {
         by(&mut text, name, parts);
+        episodes::by(&mut text, name, parts);
     }
     verdicts(&mut text, results);
     errors(&mut text, results, printer);
@@ -175,6 +178,7 @@ mod tests {
             tasks,
             pass_at_k: BTreeMap::from([(1, figure(0.4, tasks))]),
             greedy: None,
+            episodes: None,
         };
         let counts =
             |pass, wrong| BTreeMap::from([("pass".to_owned(), pass), ("wrong".to_owned(), wrong)]);

@@ -9,7 +9,7 @@ use whetstone_recipe::find::open_run;
 use whetstone_recipe::observer::Progress as _;
 use whetstone_recipe::stages::write_stage_pages;
 use whetstone_record::error::FileError;
-use whetstone_record::report::{self, Contents, PageRequest};
+use whetstone_record::report::{self, Contents, PageRequest, evaluation};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ReportArgs {
-    /// The run: its directory, or its name in `runs`
+    /// The run: its directory, or its name in `runs`; or the directory of an evaluation
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
 
@@ -42,10 +42,11 @@ Examples:
   whet report runs/quickstart                    writes runs/quickstart/report.html, open it in a browser
   whet report grpo-1 --tasks data/train.jsonl    shows what was asked and which test failed
   whet report grpo-1 --out /tmp/page.html --json
+  whet report eval/base --tasks data/val.jsonl   an evaluation: its figures and every sample
 
 The page is one file and loads nothing: it can be sent, archived and opened offline. It has the curves of
 every step, verdicts, rewards by term, pass@k where it was measured, and every completion with its verdict
-and failing test. The page of a `whet run` has its stages, with a link to the page of each training, which is
+and failing test; an episode of several turns is shown turn by turn. The page of a `whet run` has its stages, with a link to the page of each training, which is
 written too. A run may be reported on while it trains: the page has what is recorded so far.
 
 The page holds hidden tests. Show it to people, not to a model that is to be measured by them.";
@@ -65,20 +66,27 @@ struct ReportOutput {
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let view = open_run(&args.run)?;
-    let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
-    write_stage_pages(&view)?;
     let progress = Progress::new(printer, "completion");
-    progress.reach(0, 0);
     let request = PageRequest { tasks: args.tasks.as_deref() };
-    let contents = report::write(&view, request, &out, &mut |passed, all| {
-        progress.reach(passed, all);
-    })
-    .map_err(Failure::View)?;
+    let mut told = |passed, all| progress.reach(passed, all);
+    let (out, written) = if evaluation::is_evaluation(&args.run) {
+        let out = args.out.clone().unwrap_or_else(|| evaluation::default_path(&args.run));
+        told(0, 0);
+        let written = evaluation::write(&args.run, request, &out, &mut told);
+        (out, written)
+    } else {
+        let view = open_run(&args.run)?;
+        let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
+        write_stage_pages(&view)?;
+        told(0, 0);
+        let written = report::write(&view, request, &out, &mut told);
+        (out, written)
+    };
+    let contents = written.map_err(Failure::View)?;
     progress.finish();
     let bytes = size(&out)?;
     if args.json {
-        printer.json(&told(&out, bytes, contents))?;
+        printer.json(&output(&out, bytes, contents))?;
     } else {
         printer.data(out.display())?;
         printer.note(summary(bytes, contents));
@@ -92,7 +100,7 @@ fn size(path: &Path) -> Result<u64, Failure> {
     Ok(found.len())
 }
 
-fn told(out: &Path, bytes: u64, contents: Contents) -> ReportOutput {
+fn output(out: &Path, bytes: u64, contents: Contents) -> ReportOutput {
     let Contents { events, steps, completions, shown, tasks } = contents;
     ReportOutput {
         report: out.display().to_string(),

@@ -44,6 +44,10 @@ fn tasks_without_programs_are_trained_on_measured_and_scored() {
     let ran = whet_in(dir.path(), &[&eval[..], &few[..]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("unsolved"), "{}", ran.out);
+    assert!(ran.out.contains("solved within 2 turns"), "{}", ran.out);
+    let samples = fs::read_to_string(dir.path().join("measured/rollouts.jsonl")).unwrap();
+    let asked = |line: &str| serde_json::from_str::<Value>(line).unwrap()["meta"]["asked"].clone();
+    assert!(samples.lines().any(|line| asked(line)[1][0]["role"] == "user"), "{samples}");
 
     let score = ["score", "runs/guess/rollouts/rollouts.jsonl", "--prompts=guess.jsonl"];
     let ran = whet_in(dir.path(), &[&score[..], &["--out=scored.jsonl"]].concat());

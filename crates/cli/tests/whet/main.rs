@@ -10,6 +10,8 @@ mod defaults;
 mod doctor;
 mod dry_run;
 mod environments;
+mod episode_eval;
+mod episode_page;
 mod eval;
 mod export;
 mod generate;

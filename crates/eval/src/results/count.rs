@@ -9,19 +9,21 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use whetstone_core::Task;
 use whetstone_core::completion::Finish;
 use whetstone_core::jsonl::{LineError, LineProblem, MAX_LINE_BYTES, Records};
-use whetstone_core::outcome::Evidence;
+use whetstone_core::outcome::{Evidence, Outcome};
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_core::verdict::Verdict;
-use whetstone_core::wire::Wire;
+use whetstone_core::wire::{Object, Wire};
 use whetstone_record::batch::{Input, Line};
 use whetstone_rollout::measure::Tally;
 
 use super::{About, Part, Results, TaskCount, VERSION, suite};
 use crate::diversity::{self, ComparedSamples};
+use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
 use crate::figure::{Figure, FigureSums, TaskFigures};
@@ -57,7 +59,8 @@ impl Results {
         };
         let places: HashMap<&TaskId, usize> =
             tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
-        let mut read = vec![TaskSamples::default(); tasks.len()];
+        let of = |task: &Task| TaskSamples::of(about, task);
+        let mut read: Vec<TaskSamples> = tasks.iter().map(of).collect();
         let files = [samples.to_owned()];
         let mut lines = Input { noun: diversity::NOUN, files: &files }.lines();
         while let Some(line) = lines.next()? {
@@ -66,13 +69,18 @@ impl Results {
                 results.add(at, rollout, &line, &mut read[at]);
             }
         }
-        results.by_task.iter_mut().zip(&read).for_each(|(task, read)| task.include(read));
+        let max_turns = max_turns(&read);
+        let curve = curve(max_turns);
+        for (task, read) in results.by_task.iter_mut().zip(&read) {
+            task.include(read);
+            task.episodes = read.episodes.figures(&curve, read.unjudged);
+        }
         let compared: Vec<ComparedSamples> = read.into_iter().map(|read| read.compared).collect();
         let diversities = diversity::figures(samples, tasks, &compared)?;
         for (task, mut more) in results.by_task.iter_mut().zip(diversities) {
             task.figures.append(&mut more);
         }
-        results.estimate(about, tasks)?;
+        results.estimate(about, tasks, max_turns)?;
         Ok(results)
     }
 
@@ -95,6 +103,7 @@ impl Results {
             Some(Score::Scored { outcome, .. }) if outcome.evidence != Evidence::NotRun => outcome,
             Some(Score::Scored { .. }) | None => return failed("it was not judged"),
         };
+        let turns = turns(&mut rollout.meta, outcome);
         let evidence = &outcome.evidence;
         let passed = evidence.solved() == Some(true);
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
@@ -107,6 +116,9 @@ impl Results {
         task.samples += 1;
         task.passed += u64::from(passed);
         read.figures.add(outcome);
+        if read.may_go_on || matches!(evidence, Evidence::Observed(_)) {
+            read.episodes.add(outcome, turns);
+        }
         if evidence.judgement().is_some_and(|found| *found.verdict() != Verdict::NoCode) {
             read.compared.note(line, passed);
         }
@@ -124,13 +136,14 @@ impl Results {
         *self.errors_by_reason.entry(reason).or_default() += 1;
     }
 
-    fn estimate(&mut self, about: &About, tasks: &[Task]) -> Result<(), EvalError> {
+    fn estimate(&mut self, about: &About, tasks: &[Task], max_turns: u32) -> Result<(), EvalError> {
         let counts: Vec<&TaskCount> = self.by_task.iter().collect();
         let tallies: Vec<Tally> = counts.iter().map(|count| count.tally()).collect();
         let of = |&k: &u32| Ok((k, pass_at_k(&tallies, u64::from(k))?));
         self.pass_at_k = about.k.iter().map(of).collect::<Result<_, EvalError>>()?;
         self.num_samples = tallies.iter().map(|tally| tally.samples).max().unwrap_or_default();
         self.greedy = greedy(&counts);
+        self.episodes = episodes(&counts, max_turns);
         let figure = |figure: Figure| {
             Some((figure, figure.estimate(counts.iter().map(|count| &count.figures))?))
         };
@@ -141,7 +154,11 @@ impl Results {
                 let name = name(task).map_or(UNNAMED, String::as_str);
                 parts.entry(name.to_owned()).or_default().push(count);
             }
-            parts.into_iter().map(|(name, counts)| (name, Part::of(&counts, &about.k))).collect()
+            let of = |(name, counts): (String, Vec<&TaskCount>)| {
+                let part = Part::of(&counts, &about.k);
+                (name, Part { episodes: episodes(&counts, max_turns), ..part })
+            };
+            parts.into_iter().map(of).collect()
         };
         let by_source = by(&|task| task.source.as_ref());
         let by_difficulty = by(&|task| task.difficulty.as_ref());
@@ -155,7 +172,7 @@ impl Part {
         let tallies: Vec<Tally> = counts.iter().map(|count| count.tally()).collect();
         let figure = |&k: &u32| Some((k, pass_at_k(&tallies, u64::from(k)).ok()?));
         let pass_at_k = k.iter().filter_map(figure).collect();
-        Self { tasks: counts.len(), pass_at_k, greedy: greedy(counts) }
+        Self { tasks: counts.len(), pass_at_k, greedy: greedy(counts), episodes: None }
     }
 }
 
@@ -168,6 +185,38 @@ struct TaskSamples {
     greedy_unjudged: bool,
     figures: FigureSums,
     compared: ComparedSamples,
+    /// An episode may have several replies.
+    may_go_on: bool,
+    /// Replies at most, if that is known.
+    max_turns: u32,
+    episodes: EpisodeSums,
+}
+
+impl TaskSamples {
+    fn of(about: &About, task: &Task) -> Self {
+        let max_turns = about.max_turns.get(&task.id).copied().unwrap_or(1);
+        Self { may_go_on: max_turns > 1, max_turns, ..Self::default() }
+    }
+}
+
+/// Replies of an episode at most: what the environment allows, or what is there.
+fn max_turns(read: &[TaskSamples]) -> u32 {
+    let most = read.iter().map(|task| task.max_turns.max(task.episodes.most_turns));
+    most.max().unwrap_or(1)
+}
+
+/// The replies that an episode took: those that its environment answered, or those of the line.
+fn turns(meta: &mut Object, outcome: &Outcome) -> u32 {
+    let answered = outcome.transitions().len();
+    // A line from elsewhere may say anything there.
+    let written: Vec<IgnoredAny> = meta.take("turns").ok().flatten().unwrap_or_default();
+    let count = if answered > 0 { answered } else { written.len() };
+    u32::try_from(count.max(1)).unwrap_or(u32::MAX)
+}
+
+/// Figures of the episodes of some tasks, if they have any.
+fn episodes(counts: &[&TaskCount], max_turns: u32) -> Option<Episodes> {
+    Episodes::of(counts.iter().map(|count| count.episodes.as_ref()), max_turns)
 }
 
 /// The sample of a line; `None` of a blank one.
@@ -194,8 +243,8 @@ impl TaskCount {
     }
 
     pub(crate) fn none(id: &TaskId) -> Self {
-        let (figures, best_of) = (TaskFigures::new(), BTreeMap::new());
-        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures, best_of }
+        let (figures, best_of, episodes) = (TaskFigures::new(), BTreeMap::new(), None);
+        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures, episodes, best_of }
     }
 }
 

@@ -10,7 +10,14 @@
 //!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"figures":{"syntax_rate":1.0,…}}]}
 //! ```
 //!
-//! Files that were written before there were `figures` are read, and compared without them.
+//! Files that were written before there were `figures` or `episodes` are read, and compared without them. Where tasks have
+//! episodes ([`crate::episodes`]), there is more:
+//!
+//! ```json
+//! {"episodes":{"max_turns":10,"solved_within":{"1":{…},"2":{…}},"means":{"reward":{…},"turns":{…},"solver/rows_kept":{…}}},
+//!  "by_source":{"solver/transport":{"tasks":12,"pass_at_k":{…},"greedy":{…},"episodes":{…}}},
+//!  "by_task":[{"id":"…","episodes":{"solved_within":{"1":0.25,"2":0.5},"means":{"reward":0.41,"turns":3.5}}}]}
+//! ```
 //!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
@@ -31,6 +38,7 @@ use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
 use crate::best_of::BestOf;
+use crate::episodes::{Episodes, TaskEpisodes};
 use crate::error::EvalError;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, TaskFigures};
@@ -51,6 +59,8 @@ pub struct About {
     pub model: String,
     /// Values of k for which pass@k is wanted.
     pub k: Vec<u32>,
+    /// Replies at most of the tasks whose episodes may have several.
+    pub max_turns: BTreeMap<TaskId, u32>,
     /// Every setting that influences a sample or its verdict, with its value: only an evaluation
     /// with the same settings may resume another.
     pub settings: BTreeMap<String, String>,
@@ -74,6 +84,9 @@ pub struct Results {
     pub greedy: Option<Estimate>,
     /// Figures of the programs, over all samples but the greedy ones.
     pub figures: BTreeMap<Figure, Estimate>,
+    /// Figures of episodes, over all samples but the greedy ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<Episodes>,
     /// The best of N samples by a reward model, by N.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub best_of: BTreeMap<u32, BestOf>,
@@ -114,6 +127,9 @@ pub struct Part {
     pub pass_at_k: BTreeMap<u32, Estimate>,
     /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
+    /// Figures of episodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<Episodes>,
 }
 
 /// The counts of one task.
@@ -130,6 +146,9 @@ pub struct TaskCount {
     /// Figures of its programs; those that it has.
     #[serde(default, skip_serializing_if = "TaskFigures::is_empty")]
     pub figures: TaskFigures,
+    /// Figures of its episodes, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<TaskEpisodes>,
     /// How often the best of N passes, by N.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub best_of: BTreeMap<u32, f64>,

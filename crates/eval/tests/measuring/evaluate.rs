@@ -18,7 +18,7 @@ const SAMPLES: usize = 4;
 
 fn about() -> About {
     let settings = BTreeMap::from([("eval.temperature".to_owned(), "1".to_owned())]);
-    About { model: "coin".to_owned(), k: vec![1, 4], settings }
+    About { model: "coin".to_owned(), k: vec![1, 4], settings, ..About::default() }
 }
 
 /// What an evaluation is called, and what becomes of an earlier one.

@@ -3,17 +3,21 @@
 //! They are scored as by `whet score`, so that verdicts in the file are ignored and a killed
 //! evaluation resumes; then they are counted.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use whetstone_algo::advantage::GroupRule;
+use whetstone_core::Task;
 use whetstone_core::config::AdvantageBy;
+use whetstone_core::task::TaskId;
 use whetstone_env::judge;
-use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
+use whetstone_eval::{About, Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::{BadLines, ScoreError, ScoreSummary, Scoring, score};
 
-use super::Measure;
+use super::{Measure, max_turns};
 use crate::environment::{RunPrograms, failure, scoring};
 use crate::failure::Failure;
 use crate::text::many;
@@ -22,10 +26,10 @@ use crate::text::many;
 pub(super) fn measure(measure: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
     make_room(&measure.request.out, measure.earlier())?;
     let output = measure.request.out.join(ROLLOUTS);
-    let (report, took) = judge(measure, samples, &output)?;
+    let Judged { report, took, max_turns } = judge(measure, samples, &output)?;
     let file = samples.display().to_string();
     let name = measure.request.model.clone().unwrap_or_else(|| file.clone());
-    let about = measure.about(name, vec![("--samples", file)]);
+    let about = About { max_turns, ..measure.about(name, vec![("--samples", file)]) };
     let mut results = Results::count(&about, measure.tasks, &output)?;
     results.rejected = report.rejected;
     results.write(&measure.request.out.join(RESULTS))?;
@@ -33,21 +37,30 @@ pub(super) fn measure(measure: &Measure<'_>, samples: &Path) -> Result<Evaluated
     Ok(Evaluated { results, times })
 }
 
-/// Judges the samples; how long their lines took.
-fn judge(
-    measure: &Measure<'_>,
-    samples: &Path,
-    output: &Path,
-) -> Result<(ScoreSummary, Duration), Failure> {
+/// Samples that were judged.
+struct Judged {
+    report: ScoreSummary,
+    took: Duration,
+    /// Replies at most of the tasks whose episodes may have several.
+    max_turns: BTreeMap<TaskId, u32>,
+}
+
+/// Judges the samples.
+fn judge(measure: &Measure<'_>, samples: &Path, output: &Path) -> Result<Judged, Failure> {
     let config = measure.config;
-    let run = RunPrograms::probing(measure.request.dry_run);
+    let turns = OnceLock::new();
+    let build = |tasks: &[Task]| {
+        let built = scoring(config, tasks, RunPrograms::probing(measure.request.dry_run))?;
+        turns.get_or_init(|| max_turns(&built, tasks));
+        Ok(built)
+    };
     let progress = measure.observer.progress("sample");
     let report = score(&Scoring {
         rollouts: samples,
         tasks: &measure.request.tasks,
         output,
         config,
-        environments: EnvironmentSource::Build(&|tasks| scoring(config, tasks, run)),
+        environments: EnvironmentSource::Build(&build),
         cache: None,
         advantage: GroupRule { how: AdvantageBy::Mean, floor: config.alive_floor() },
         workers: judge::callers(config),
@@ -71,5 +84,6 @@ fn judge(
         let lines = many(report.rejected, "line");
         measure.observer.note(&format_args!("{lines} set aside: not samples of these tasks"));
     }
-    Ok((report, progress.spent()))
+    let max_turns = turns.into_inner().unwrap_or_default();
+    Ok(Judged { report, took: progress.spent(), max_turns })
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use whetstone_core::Message;
 use whetstone_core::config::DeviceChoice;
 use whetstone_core::prompt::Prompt;
-use whetstone_env::environment::Environment;
+use whetstone_core::{Message, Task};
+use whetstone_env::environment::Environment as _;
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Limits, Local};
 use whetstone_model::Pretrained;
@@ -16,7 +16,7 @@ use whetstone_model::memory::{self, Plan, Purpose, Target, Work};
 use whetstone_model::template::{ChatTemplate, Options};
 use whetstone_rollout::collect::RenderError;
 
-use super::{Measure, Source};
+use super::{Measure, Source, max_turns};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::model_failure::ModelFailure;
@@ -31,7 +31,7 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
     let model = place.open()?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
-    let has_turns = measure.tasks.iter().any(|task| environment.max_turns(task) > 1);
+    let has_turns = !max_turns(&environment, measure.tasks).is_empty();
     let longest = if has_turns { room } else { longest(measure, &model)?.min(room) };
     let device = device::open(measure.config, measure.request.threads, measure.observer)?;
     let weights = WeightFormat::frozen(measure.request.eight_bit);
@@ -56,7 +56,8 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
 pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
     let model = find(measure)?.open()?;
     let max_tokens = measure.max_tokens(model.config.positions);
-    let longest = longest(measure, &model)?.min(room(&model, max_tokens)?);
+    let room = room(&model, max_tokens)?;
+    let longest = if may_go_on(measure)? { room } else { longest(measure, &model)?.min(room) };
     let target = match measure.config.run.device() {
         Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
         _ => Target::Cpu,
@@ -68,6 +69,15 @@ pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
         target,
     };
     Ok(memory::plan(&model.config, work, Purpose::Inference))
+}
+
+/// Whether an episode may have several replies. No judge is started to find that out.
+fn may_go_on(measure: &Measure<'_>) -> Result<bool, Failure> {
+    let bound = measure.config.env.max_turns;
+    let kind = &measure.config.env.kind;
+    let others: Vec<&Task> = measure.tasks.iter().filter(|task| !task.is_program(kind)).collect();
+    let environment = environment::for_tasks(measure.config, others.iter().copied())?;
+    Ok(bound > 1 || others.iter().any(|task| environment.max_turns(task) > 1))
 }
 
 /// The model that is meant.

@@ -22,8 +22,9 @@ use std::time::{Duration, Instant};
 use whetstone_config::Sources;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
-use whetstone_core::task::PROGRAM;
+use whetstone_core::task::{PROGRAM, TaskId};
 use whetstone_core::{Seed, Task};
+use whetstone_env::environment::Environment;
 use whetstone_env::registry::Environments;
 use whetstone_eval::{
     About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, Times, evaluate, suite,
@@ -102,7 +103,7 @@ pub fn run(
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(&measure)?));
     }
-    check_best_of(request, &config)?;
+    check_best_of(request, &config, &tasks)?;
     // Before anything is sampled: a reward model that cannot be used is refused now.
     let chooser = Chooser::open(&measure)?;
     let mut results = measure.measure()?.map(|evaluated| evaluated.results);
@@ -112,8 +113,15 @@ pub fn run(
     Ok(Outcome::Done(results))
 }
 
-/// Refuses the best of more samples than there will be.
-fn check_best_of(request: &EvalRequest, config: &Config) -> Result<(), Failure> {
+/// Refuses the best of more samples than there will be, and of episodes.
+fn check_best_of(request: &EvalRequest, config: &Config, tasks: &[Task]) -> Result<(), Failure> {
+    let is_other = |task: &Task| !task.is_program(&config.env.kind);
+    if request.best_of.is_some() && tasks.iter().any(is_other) {
+        return Err(Failure::Usage {
+            problem: "`--best-of` scores programs, and some tasks ask for something else",
+            hint: "leave out `--best-of`, or tasks without programs",
+        });
+    }
     let most = request.best_of.iter().flat_map(|best_of| &best_of.counts).copied().max();
     if request.samples.is_none() && most.is_some_and(|most| most > config.eval.num_samples) {
         return Err(Failure::Usage {
@@ -212,7 +220,8 @@ impl Measure<'_> {
         let settings = common.into_iter().chain(kind).chain(turns).chain(more);
         let settings: BTreeMap<String, String> =
             settings.map(|(name, value)| (name.to_owned(), value)).collect();
-        About { model, k: config.eval.k.clone(), settings }
+        // How many replies episodes may have is known once their environments are built.
+        About { model, k: config.eval.k.clone(), settings, max_turns: BTreeMap::new() }
     }
 
     /// Like [`Self::about`], with the settings of sampling.
@@ -240,6 +249,7 @@ impl Measure<'_> {
         environment: &Environments,
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
+        let about = &About { max_turns: max_turns(environment, self.tasks), ..about.clone() };
         let progress = self.observer.progress("sample");
         let collecting = Collecting {
             environment,
@@ -275,6 +285,15 @@ impl Measure<'_> {
         }
         Ok(evaluated)
     }
+}
+
+/// Replies at most of the tasks whose episodes may have several.
+fn max_turns(environment: &dyn Environment, tasks: &[Task]) -> BTreeMap<TaskId, u32> {
+    let of = |task: &Task| {
+        let turns = u32::try_from(environment.max_turns(task)).unwrap_or(u32::MAX);
+        (turns > 1).then(|| (task.id.clone(), turns))
+    };
+    tasks.iter().filter_map(of).collect()
 }
 
 /// Timings, with the time of loading.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use whetstone_eval::episodes::{Episodes, labelled};
 use whetstone_eval::{Estimate, RESULTS, Results};
 use whetstone_record::stages::StageFigure;
 
@@ -66,14 +67,23 @@ pub(super) fn measure(
     })
 }
 
+/// The last point of the curve, and all means.
+fn episodes(episodes: &Episodes) -> Vec<StageFigure> {
+    let solved = episodes.solved_within.last_key_value();
+    let solved = solved.map(|(k, found)| figure(format!("solved within {k} turns"), found));
+    let means = labelled(&episodes.means).into_iter();
+    solved.into_iter().chain(means.map(|mean| figure(mean.label, mean.value))).collect()
+}
+
+fn figure(name: String, found: &Estimate) -> StageFigure {
+    let interval = Some([found.low, found.high]);
+    StageFigure { name, value: found.value, interval }
+}
+
 fn figures(results: &Results) -> Vec<StageFigure> {
-    let figure = |name: String, found: &Estimate| {
-        let interval = Some([found.low, found.high]);
-        StageFigure { name, value: found.value, interval }
-    };
     let by_k = results.pass_at_k.iter().map(|(k, found)| figure(format!("pass@{k}"), found));
     let greedy = results.greedy.iter().map(|found| figure("greedy pass@1".to_owned(), found));
     let programs =
         results.figures.iter().map(|(which, found)| figure(which.label().to_owned(), found));
-    by_k.chain(greedy).chain(programs).collect()
+    by_k.chain(greedy).chain(programs).chain(results.episodes.iter().flat_map(episodes)).collect()
 }

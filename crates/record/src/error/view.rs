@@ -35,6 +35,19 @@ pub enum ViewError {
     #[error(transparent)]
     Tasks(#[from] LineError),
 
+    /// The samples of an evaluation have a line that is not a rollout.
+    #[error(transparent)]
+    Samples(LineError),
+
+    /// The results of an evaluation are not what this version reads.
+    #[error("`{}` does not hold the results of an evaluation: {problem}", path.display())]
+    Results {
+        /// The file.
+        path: PathBuf,
+        /// The problem with the file.
+        problem: String,
+    },
+
     /// The figures of a quickstart are not what this version reads.
     #[error("`{}` does not hold the figures of a quickstart: {problem}", path.display())]
     Figures {
@@ -80,6 +93,8 @@ impl ViewError {
             Self::File(err) => err.hint(),
             Self::Rollout { .. } => Some("only journals of rollouts belong into `rollouts/`"),
             Self::Tasks(_) => Some("name the file that the run was given with `--tasks`"),
+            Self::Samples(_) => Some("measure again with `whet eval --fresh`"),
+            Self::Results { .. } => Some("update whet, or measure again with `whet eval --fresh`"),
             Self::TooLarge { .. } => Some("`whet runs csv` writes the measurements of every step"),
             Self::Figures { .. } | Self::Stages { .. } => {
                 Some("update whet, or move the file out of the run")

@@ -16,7 +16,6 @@ use super::survey::{Survey, reward, round};
 use super::tasks::{Known, TaskChunks};
 use super::{Progress, rollouts};
 use crate::error::ViewError;
-use crate::run_dir::RunView;
 
 /// Completions between two progress reports.
 const TOLD_EVERY: u64 = 512;
@@ -70,7 +69,7 @@ pub(super) struct Surveyed<'a> {
 
 /// Writes the completions and their index; returns how many there are.
 pub(super) fn write(
-    view: &RunView,
+    rollouts: impl Iterator<Item = Result<RolloutLine, ViewError>>,
     of: Surveyed<'_>,
     page: &mut Page<'_>,
     progress: Progress<'_>,
@@ -84,7 +83,7 @@ pub(super) fn write(
     let chunks = TaskChunks::new("completions");
     let mut writing = Writing { index, known, chunks, text_bytes: 0 };
     // Completions recorded after the survey are not in its figures, and wait for the next page.
-    let rollouts = rollouts::read(view)?.take(usize::try_from(all).unwrap_or(usize::MAX));
+    let rollouts = rollouts.take(usize::try_from(all).unwrap_or(usize::MAX));
     for (passed, rollout) in (1..).zip(rollouts) {
         let rollout = rollout?;
         let at = steps.get(&rollout.step).copied().unwrap_or(0);

@@ -36,11 +36,16 @@ impl Feed {
     /// Begins with the run's name and its settings.
     pub(super) fn new(view: &RunView) -> Result<Self, ViewError> {
         let config = view.config_text()?;
-        let (config, _) = limits::cut(&config, MAX_CONFIG_BYTES);
         let name = view.dir().file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self::of(&name, &config))
+    }
+
+    /// Begins with a name and settings that are not of a run.
+    pub(super) fn of(name: &str, settings: &str) -> Self {
+        let (config, _) = limits::cut(settings, MAX_CONFIG_BYTES);
         let mut feed = Self { text: Vec::new() };
-        feed.record(&RunEvents { kind: "run", name: &name, config });
-        Ok(feed)
+        feed.record(&RunEvents { kind: "run", name, config });
+        feed
     }
 
     /// Adds the events of a run; returns the place behind them.

@@ -12,6 +12,15 @@ pub const MAX_TEXT_BYTES: u64 = 128 << 20;
 /// Bytes of one completion; a longer one is truncated, and the page says so.
 pub const MAX_COMPLETION_BYTES: usize = 16 << 10;
 
+/// Turns of an episode that are shown.
+pub const MAX_TURNS: usize = 64;
+
+/// Bytes of one text of a turn: a message of the environment, thinking, a reply, an action or a state.
+pub const MAX_TURN_TEXT_BYTES: usize = 8 << 10;
+
+/// Bytes of all texts of an episode but its last reply; further ones are cut, and the page says so.
+pub const MAX_EPISODE_BYTES: usize = 48 << 10;
+
 /// Hidden tests of one task, as text; larger ones are left out.
 pub const MAX_TESTS_BYTES: usize = 64 << 10;
 

@@ -24,6 +24,8 @@
 //! A page holds the hidden tests of tasks, so that a person sees which one failed. It is for people:
 //! a model that reads it has seen the tests that it is measured by.
 //!
+//! An [`evaluation`] has a page of the same form: its figures and its samples.
+//!
 //! A live page is the same with a cursor at its end; updates after the cursor come from
 //! [`news`](live::news), which the page polls.
 //!
@@ -31,6 +33,7 @@
 
 mod chunk;
 mod completions;
+pub mod evaluation;
 mod events;
 mod figures;
 pub mod limits;
@@ -42,6 +45,7 @@ mod stage_rows;
 mod survey;
 mod tasks;
 mod test_text;
+mod turns;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -95,12 +99,20 @@ pub fn write(
     out: &Path,
     progress: Progress<'_>,
 ) -> Result<Contents, ViewError> {
+    write_page(out, |file| write_to(view, request, file, progress))
+}
+
+/// Writes a page to `out`, atomically.
+fn write_page(
+    out: &Path,
+    page: impl FnOnce(&mut dyn Write) -> Result<Contents, ViewError>,
+) -> Result<Contents, ViewError> {
     let mut made = Ok(Contents::default());
     let written = replace_with(out, |file| {
-        made = write_to(view, request, file, progress);
+        made = page(file);
         match &made {
             Ok(_) => Ok(()),
-            Err(_) => Err(io::Error::other("the run could not be read")),
+            Err(_) => Err(io::Error::other("the page could not be made")),
         }
     });
     let contents = made?;
@@ -117,7 +129,7 @@ pub fn write_to(
 ) -> Result<Contents, ViewError> {
     let drawn = Drawn::read(view, PageForm::File)?;
     let mut page = Page::begin(out, PageForm::File)?;
-    let wanted = PageTasks { given: request.tasks, unanswered_bytes: 0 };
+    let wanted = PageTasks { given: request.tasks, view: Some(view), unanswered_bytes: 0 };
     let (written, known) = drawn.write(view, wanted, &mut page, progress)?;
     page.end()?;
     Ok(Contents {
@@ -175,9 +187,9 @@ impl Drawn {
     ) -> Result<(WrittenCompletion, Known), ViewError> {
         page.chunk("feed", &self.feed)?;
         page.scripts()?;
-        let known = tasks::write(view, wanted, &self.survey, page)?;
+        let known = tasks::write(wanted, &self.survey, page)?;
         let of = Surveyed { survey: &self.survey, known: &known };
-        let written = completions::write(view, of, page, progress)?;
+        let written = completions::write(rollouts::read(view)?, of, page, progress)?;
         Ok((written, known))
     }
 }

@@ -17,7 +17,7 @@ const TEMPLATE: &str = include_str!("../../../../assets/report/page.html");
 const STYLE: &str = include_str!("../../../../assets/report/style.css");
 
 /// The scripts in the order of the page.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("../../../../assets/report/dom.js"),
     include_str!("../../../../assets/report/data.js"),
     include_str!("../../../../assets/report/scale.js"),
@@ -27,6 +27,8 @@ const SCRIPTS: [&str; 13] = [
     include_str!("../../../../assets/report/lines.js"),
     include_str!("../../../../assets/report/alarms.js"),
     include_str!("../../../../assets/report/overview.js"),
+    include_str!("../../../../assets/report/evaluation.js"),
+    include_str!("../../../../assets/report/episode.js"),
     include_str!("../../../../assets/report/samples.js"),
     include_str!("../../../../assets/report/find.js"),
     include_str!("../../../../assets/report/browser.js"),

@@ -1,16 +1,15 @@
 //! A completion as a page shows it, with a limit on all untrusted text.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use whetstone_core::outcome::Evidence;
+use whetstone_core::outcome::{Evidence, Observation};
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{RolloutLine, Score};
 
 use super::limits::{self, MAX_COMPLETION_BYTES, MAX_NAME_BYTES, MAX_TERMS};
 use super::survey::reward;
+use super::turns::ShownEpisode;
 
-/// Turns before the last that are shown.
-const MAX_EARLIER: usize = 8;
 /// Bytes of an observation's facts, as JSON, that are shown.
 const MAX_FACTS_BYTES: usize = 4 << 10;
 
@@ -34,27 +33,19 @@ pub(super) struct Shown<'a> {
 /// shown.
 #[derive(Serialize)]
 pub(super) struct SamplingFields {
-    /// The messages of earlier turns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    earlier: Vec<String>,
+    #[serde(flatten)]
+    episode: ShownEpisode,
     tokens: Option<u64>,
     finish: Option<String>,
-}
-
-/// A turn as far as it is shown.
-#[derive(Deserialize)]
-struct ShownTurn {
-    text: Option<String>,
 }
 
 impl SamplingFields {
     /// Takes it out of a rollout.
     pub(super) fn take(rollout: &mut RolloutLine) -> Self {
-        let turns: Vec<ShownTurn> = rollout.meta.take("turns").ok().flatten().unwrap_or_default();
-        let texts = turns.into_iter().filter_map(|turn| turn.text).take(MAX_EARLIER);
+        let episode = ShownEpisode::of(rollout);
         let finish: Option<String> = rollout.meta.take("finish").ok().flatten();
         Self {
-            earlier: texts.map(|text| cut(&text, MAX_COMPLETION_BYTES / MAX_EARLIER)).collect(),
+            episode,
             tokens: rollout.meta.take("tokens").ok().flatten(),
             finish: finish.map(|name| cut(&name, MAX_NAME_BYTES)),
         }
@@ -76,19 +67,22 @@ impl<'a> Shown<'a> {
 
     /// Text that counts against the page's bound.
     pub(super) fn text_bytes(&self) -> u64 {
-        self.text.len() as u64
+        self.text.len() as u64 + self.sampled.episode.text_bytes()
     }
 }
 
 /// A judgement as in the record, with the program's answer. A program chooses the name of its
 /// exceptions, and their length; an answer has a limit of its own.
 ///
-/// An observation with more facts than a page can hold is shown without them.
+/// An observation with more facts than a page can hold is shown without them; its transitions stand with the turns.
 fn evidence(evidence: &Evidence) -> Option<Value> {
     let mut found = match evidence {
         Evidence::NotRun => return None,
         Evidence::Program(judgement) => serde_json::to_value(judgement).ok()?,
-        Evidence::Observed(seen) => serde_json::to_value(seen).ok()?,
+        Evidence::Observed(seen) => {
+            let transitions = Vec::new();
+            serde_json::to_value(Observation { transitions, ..seen.clone() }).ok()?
+        }
     };
     if let Some(facts) = found.get("facts")
         && facts.to_string().len() > MAX_FACTS_BYTES
@@ -116,6 +110,7 @@ fn is_small(reward: &Reward) -> bool {
 mod tests {
     use whetstone_core::wire::Wire;
 
+    use super::super::limits::{MAX_EPISODE_BYTES, MAX_TURNS};
     use super::*;
 
     fn shown(line: &Value) -> Value {
@@ -138,8 +133,8 @@ mod tests {
         let shown = shown(&line);
         assert_eq!(shown["validation"]["kind"].as_str().unwrap().len(), MAX_NAME_BYTES);
         assert_eq!((&shown["reward"], &shown["tokens"]), (&Value::Null, &Value::Null));
-        assert_eq!(shown["earlier"].as_array().unwrap().len(), MAX_EARLIER);
-        assert!(shown.to_string().len() < 3 * MAX_COMPLETION_BYTES);
+        assert_eq!(shown["turns"].as_array().unwrap().len(), MAX_TURNS);
+        assert!(shown.to_string().len() < 2 * MAX_COMPLETION_BYTES + MAX_EPISODE_BYTES);
     }
 
     #[test]

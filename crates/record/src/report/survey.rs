@@ -1,6 +1,7 @@
 //! Statistics of the rollouts of every step: counted line by line, without their texts.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,7 @@ use super::limits::{
     MAX_SURVEYED_STEPS, MAX_TASK_NAME_BYTES, MAX_TERMS, MAX_TEXT_BYTES,
 };
 use super::rollouts::{self, Journals, Rollouts};
+use super::turns::ShownEpisode;
 use crate::error::ViewError;
 use crate::journal::Position;
 use crate::run_dir::RunView;
@@ -116,6 +118,20 @@ pub(super) fn read(view: &RunView) -> Result<Survey, ViewError> {
     Ok(survey)
 }
 
+/// Reads rollouts that are not of a run.
+pub(super) fn of_lines(
+    path: &Path,
+    lines: impl Iterator<Item = Result<RolloutLine, ViewError>>,
+) -> Result<Survey, ViewError> {
+    let mut survey = Survey::default();
+    for line in lines {
+        survey.add(&line?);
+        survey.check_size(path)?;
+    }
+    survey.end_group();
+    Ok(survey)
+}
+
 impl Survey {
     /// An empty survey of a run, whose settings define when a group is alive. Settings that cannot
     /// be read, such as those of another version, are replaced by the defaults.
@@ -154,13 +170,13 @@ impl Survey {
         }
         self.reach.step = Some(rollout.step);
         self.add(&rollout);
-        self.check_size(rollouts)?;
+        self.check_size(rollouts.folder())?;
         Ok(Some(rollout))
     }
 
     /// Memory of a survey: a few hundred bytes per step, the names of the tasks and the lengths of
     /// the completions.
-    fn check_size(&self, rollouts: &Rollouts) -> Result<(), ViewError> {
+    fn check_size(&self, path: &Path) -> Result<(), ViewError> {
         let limit = if self.steps.len() > MAX_SURVEYED_STEPS {
             format!("{MAX_SURVEYED_STEPS} steps")
         } else if self.task_name_bytes > MAX_TASK_NAME_BYTES {
@@ -170,7 +186,7 @@ impl Survey {
         } else {
             return Ok(());
         };
-        Err(ViewError::TooLarge { path: rollouts.folder().to_owned(), limit })
+        Err(ViewError::TooLarge { path: path.to_owned(), limit })
     }
 
     /// Says that this was all, for now.
@@ -183,6 +199,7 @@ impl Survey {
     fn add(&mut self, rollout: &RolloutLine) {
         self.completions += 1;
         self.text_bytes += rollout.text.len().min(MAX_COMPLETION_BYTES) as u64;
+        self.text_bytes += ShownEpisode::text_bytes_of(rollout);
         self.join_group(rollout);
         if !self.tasks.contains(&rollout.prompt_id) {
             self.task_name_bytes += rollout.prompt_id.as_str().len() + TASK_NAME_OVERHEAD_BYTES;

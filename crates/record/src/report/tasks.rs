@@ -38,19 +38,20 @@ struct ShownTask<'a> {
 pub(super) struct PageTasks<'a> {
     /// Their path; `None` for the run's own.
     pub(super) given: Option<&'a Path>,
+    /// The run, if it is one.
+    pub(super) view: Option<&'a RunView>,
     /// Bytes of tasks without completions yet. A live page needs them later.
     pub(super) unanswered_bytes: usize,
 }
 
 /// Writes the tasks that have rollouts, and some that have none, in chunks.
 pub(super) fn write(
-    view: &RunView,
     wanted: PageTasks<'_>,
     survey: &Survey,
     page: &mut Page<'_>,
 ) -> Result<Known, ViewError> {
     let mut known = Known::new();
-    let Some(tasks) = open(view, wanted.given)? else { return Ok(known) };
+    let Some(tasks) = open(wanted)? else { return Ok(known) };
     let mut chunks = TaskChunks::new("tasks");
     let mut room_bytes = wanted.unanswered_bytes;
     for read in tasks {
@@ -70,10 +71,11 @@ pub(super) fn write(
 }
 
 /// The tasks that the user named, or else those that are part of the run, if it has any.
-fn open(view: &RunView, given: Option<&Path>) -> Result<Option<Tasks>, ViewError> {
-    let tasks = if let Some(path) = given {
+fn open(wanted: PageTasks<'_>) -> Result<Option<Tasks>, ViewError> {
+    let tasks = if let Some(path) = wanted.given {
         Records::open(path)?
     } else {
+        let Some(view) = wanted.view else { return Ok(None) };
         let path = own_path(view);
         match open_plain(&path) {
             Ok(file) => Records::new(&path, BufReader::with_capacity(1 << 16, file)),

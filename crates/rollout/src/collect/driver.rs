@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Infrastructure;
+use whetstone_core::message::{Message, Role};
 use whetstone_core::seed::Seed;
 use whetstone_infer::{
     Conversations, Generator, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until, Usage,
@@ -208,7 +209,9 @@ impl<'a, 't> Driver<'a, 't> {
         let Some(question) = self.questions.get_mut(prompt) else { return };
         let waiting = question.waiting.get_mut(sample);
         let Some(mut rollout) = waiting.and_then(Option::take) else { return };
-        rollout.turns.push(Turn { prompt: Arc::clone(&question.prompt.tokens), completion });
+        let RenderedPrompt { tokens, messages } = &question.prompt;
+        let asked = if rollout.turns.is_empty() { Arc::clone(messages) } else { newest(messages) };
+        rollout.turns.push(Turn { prompt: Arc::clone(tokens), asked, completion });
         self.sampling.remove(&rollout.id);
         self.open.insert(rollout.id);
         let sample = SampleId { prompt, sample };
@@ -368,6 +371,12 @@ impl Conversations for Driver<'_, '_> {
         self.take_answers();
         if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
+}
+
+/// The messages behind the last reply: the environment's answer to it.
+fn newest(messages: &[Message]) -> Arc<[Message]> {
+    let replied = messages.iter().rposition(|message| message.role == Role::Assistant);
+    Arc::from(&messages[replied.map_or(0, |at| at + 1)..])
 }
 
 /// The seed of a turn's samples.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use whetstone_core::completion::Completion;
 use whetstone_core::group::{GroupReward, Spread};
 use whetstone_core::judgement::Infrastructure;
+use whetstone_core::message::Message;
 use whetstone_core::task::TaskId;
 use whetstone_env::environment::Outcome;
 
@@ -16,6 +17,8 @@ use whetstone_env::environment::Outcome;
 pub struct Turn {
     /// The tokens that the model saw; samples of one prompt share them.
     pub prompt: Arc<[u32]>,
+    /// The messages that are new in this turn: at first the whole prompt, later the environment's answer.
+    pub asked: Arc<[Message]>,
     /// The completion.
     pub completion: Completion,
 }

@@ -85,7 +85,7 @@ mod tests {
         let tokens = SampledTokens::new(ids.to_vec(), vec![-0.5; ids.len()]).ok();
         let text = String::new();
         let completion = Completion { text, reasoning: None, finish: Finish::Stop, tokens };
-        Turn { prompt: Arc::from(prompt), completion }
+        Turn { prompt: Arc::from(prompt), asked: Arc::from([]), completion }
     }
 
     fn letters(text: &str) -> Vec<u32> {

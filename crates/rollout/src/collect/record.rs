@@ -12,12 +12,23 @@
 //! `text` too. `model` is who sampled, and `tokenizer` the digest of the vocabulary that `ids` belong to. A rollout that could not be judged has its reason under `validation`, no reward and no
 //! `end`. Where the prompt ended inside the thinking tag, `meta` has `"thinking_opened":true`: the text
 //! begins with thinking.
+//!
+//! An episode, which is a rollout of several turns or one of an environment that runs no programs, has the messages of
+//! the environment beside its turns, one list a turn: at first the prompt, then the answer to each reply. Readers that
+//! do not know the field pass over it.
+//!
+//! ```json
+//! "asked":[[{"role":"user","content":"Guess."}],[{"role":"user","content":"Higher."}]]
+//! ```
 
 use std::iter;
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
+use whetstone_core::message::Message;
+use whetstone_core::outcome::Evidence;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, WireError};
@@ -28,6 +39,9 @@ use super::{Dropped, End, Group, Rollout, Turn};
 
 /// The field of `meta` with the tokens.
 const TURNS: &str = "turns";
+
+/// The field of `meta` with what the environment said before each turn of an episode.
+const ASKED: &str = "asked";
 
 /// The field of `meta` with the name of the model that sampled.
 pub const MODEL: &str = "model";
@@ -139,6 +153,18 @@ pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
     written.into_iter().map(|turn| read(turn, &rollout.text)).collect()
 }
 
+/// Removes the tokens of a line that [`lines`] made: what only training needs. An episode keeps the texts of its
+/// turns, so that it can be read and scored again.
+pub fn remove_tokens(rollout: &mut RolloutLine) {
+    // Either field may be absent. If present, this process wrote it, so it can be parsed.
+    let turns: Vec<Written> = rollout.meta.take(TURNS).ok().flatten().unwrap_or_default();
+    drop(rollout.meta.take::<IgnoredAny>(TOKENIZER));
+    if rollout.meta.get(ASKED).is_some() {
+        let texts: Vec<Written> = turns.into_iter().map(Written::without_tokens).collect();
+        rollout.meta.put(TURNS, &texts);
+    }
+}
+
 fn judged(rollout: &Rollout, advantage: Option<f64>) -> AnyRollout<'_> {
     let score = Score::Scored { outcome: rollout.outcome.clone(), advantage };
     let (turns, end) = (&rollout.turns, Some(rollout.end));
@@ -190,7 +216,27 @@ fn meta(told: &AnyRollout<'_>, recording: &Recording<'_>) -> Object {
     meta.put_some("end", told.end.map(End::name).as_ref());
     meta.put_some(THINKING_OPENED, recording.thinking_opened.then_some(true).as_ref());
     meta.put(TURNS, &written.collect::<Vec<_>>());
+    if is_episode(told) {
+        let asked: Vec<&[Message]> = told.turns.iter().map(|turn| &*turn.asked).collect();
+        meta.put(ASKED, &asked);
+    }
     meta
+}
+
+/// Whether what the environment said is kept: it is not where a task and its prompt say the same.
+fn is_episode(told: &AnyRollout<'_>) -> bool {
+    let is_observed = match &told.score {
+        Score::Scored { outcome, .. } => matches!(outcome.evidence, Evidence::Observed(_)),
+        Score::Failed(_) => false,
+    };
+    is_observed || told.turns.len() > 1
+}
+
+impl Written {
+    fn without_tokens(self) -> Self {
+        let (ids, logps, values, returns) = (None, None, None, None);
+        Self { prompt: Vec::new(), ids, logps, values, returns, ..self }
+    }
 }
 
 fn write(turn: &Turn, with_text: bool) -> Written {

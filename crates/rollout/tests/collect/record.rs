@@ -1,10 +1,14 @@
 //! Collected rollouts as lines, and back.
 
+use std::sync::Arc;
+
 use whetstone_core::completion::{Completion, SampledTokens};
+use whetstone_core::message::Message;
+use whetstone_core::outcome::Outcome;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::wire::{Wire, WireError};
 use whetstone_infer::Rule;
-use whetstone_rollout::collect::record::{RecordedTurn, Recording, lines, turns};
+use whetstone_rollout::collect::record::{RecordedTurn, Recording, lines, remove_tokens, turns};
 use whetstone_rollout::collect::{Group, Turn, collect};
 
 use crate::stage::{Player, Stage, asked, collecting, task};
@@ -35,11 +39,11 @@ fn recording(advantages: &[f64]) -> Recording<'_> {
     }
 }
 
-/// A turn as it was before it was written.
-fn turn(read: RecordedTurn) -> Turn {
+/// A turn as it was before it was written; what was asked is apart.
+fn turn(read: RecordedTurn, asked: Arc<[Message]>) -> Turn {
     let RecordedTurn { prompt, text, reasoning, finish, ids, logps } = read;
     let tokens = ids.zip(logps).map(|(ids, logps)| SampledTokens::new(ids, logps).unwrap());
-    Turn { prompt, completion: Completion { text, reasoning, finish, tokens } }
+    Turn { prompt, asked, completion: Completion { text, reasoning, finish, tokens } }
 }
 
 fn parse(line: &str) -> RolloutLine {
@@ -88,10 +92,43 @@ fn what_was_written_is_read_back_token_for_token() {
         for (line, kept) in written.iter().zip(kept) {
             let read = parse(&line.to_line());
             assert_eq!(read, *line);
-            let turns: Vec<Turn> = turns(&read).unwrap().into_iter().map(turn).collect();
+            let asked = kept.iter().map(|turn| Arc::clone(&turn.asked));
+            let turns = turns(&read).unwrap().into_iter().zip(asked);
+            let turns: Vec<Turn> = turns.map(|(read, asked)| turn(read, asked)).collect();
             assert_eq!(turns, *kept);
         }
     }
+}
+
+#[test]
+fn an_episode_keeps_what_the_environment_said_before_each_reply() {
+    let mut group = group();
+    let asked = |line: &RolloutLine| line.meta.get("asked").map(str::to_owned);
+    let written = lines(&group, &recording(&[]));
+    let two = r#"[[{"role":"user","content":"x/1"}],[{"role":"user","content":"1 seen"}]]"#;
+    assert_eq!([&written[0], &written[2]].map(asked), [None, Some(two.to_owned())]);
+    let reward = group.rollouts[0].outcome.reward.clone();
+    group.rollouts[0].outcome = Outcome::observed("guess", true, reward);
+    let written = lines(&group, &recording(&[]));
+    let one = r#"[[{"role":"user","content":"x/1"}]]"#;
+    assert_eq!(
+        asked(&written[0]),
+        Some(one.to_owned()),
+        "one turn of an environment that observes"
+    );
+}
+
+#[test]
+fn without_its_tokens_an_episode_still_has_its_replies_and_a_program_has_its_text() {
+    let mut written = lines(&group(), &recording(&[]));
+    written.iter_mut().for_each(remove_tokens);
+    assert_eq!(written[0].meta.get("turns"), None);
+    assert!(written.iter().all(|line| line.meta.get("tokenizer").is_none()));
+    let kept = turns(&written[2]).unwrap();
+    let texts: Vec<&str> = kept.iter().map(|turn| turn.text.as_str()).collect();
+    assert_eq!(texts, ["more", "half é\u{1F600}"]);
+    assert!(kept.iter().all(|turn| turn.prompt.is_empty() && turn.ids.is_none()), "{kept:?}");
+    assert!(written[2].meta.get("asked").is_some());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
 use whetstone_core::config::Config;
@@ -195,7 +196,8 @@ impl<'a> Reader<'a> {
         };
         let completion = Completion { text, reasoning, finish, tokens };
         lacks.unscored.push(unscored);
-        Turn { prompt, completion }
+        // Learning needs no text.
+        Turn { prompt, asked: Arc::from([]), completion }
     }
 
     /// The prompt of a line without tokens: that of its task.

@@ -56,7 +56,8 @@ impl LivePage {
     /// Writes the text of the page.
     pub fn write(&self, out: &mut dyn Write) -> Result<(), ViewError> {
         let mut page = Page::begin(out, PageForm::Live)?;
-        let wanted = PageTasks { given: None, unanswered_bytes: UNANSWERED_BYTES };
+        let view = Some(&self.view);
+        let wanted = PageTasks { given: None, view, unanswered_bytes: UNANSWERED_BYTES };
         let (written, known) = self.drawn.write(&self.view, wanted, &mut page, &mut |_, _| {})?;
         page.chunk("start", &self.start(written, &known)?)?;
         Ok(page.end()?)

@@ -1,0 +1,82 @@
+// The figures of an evaluation: pass@k, episodes, and both by source and difficulty.
+
+/** Facts of environments whose name alone says too little. */
+const FACT_LABELS = { invalid: "invalid actions", iis_size: "IIS size" };
+
+function evaluationTiles() {
+  const { evaluation } = known;
+  if (!evaluation) return null;
+  const [k, pass] = Object.entries(evaluation.pass_at_k)[0] ?? [];
+  const { completions, tasks, episodes } = evaluation;
+  const within = Object.entries(episodes?.solved_within ?? {});
+  const [first, last] = [within[0], within.at(-1)];
+  return [
+    pass && tile(`pass@${k}`, percent(pass.value), range(pass, percent)),
+    last && tile(`Solved within ${counted(Number(last[0]), "turn")}`, percent(last[1].value),
+      `${percent(first[1].value)} within ${counted(Number(first[0]), "turn")}`),
+    tile("Samples", completions.toLocaleString("en"), counted(tasks, "task")),
+  ];
+}
+
+function range({ low, high }, format) {
+  return `[${format(low)}, ${format(high)}]`;
+}
+
+/** One table for the suite, and one for each way to divide it. */
+function evaluationTables(evaluation) {
+  const { model, by_source: sources, by_difficulty: difficulties, greedy } = evaluation;
+  const of = counted(evaluation.num_samples, "sample");
+  const note = `${brief(model, 80)}: ${of} of each task; 95 % intervals over tasks.` +
+    (greedy ? " Below, step 0 has the samples and step 1 the greedy ones." : "");
+  const rows = figureRows(evaluation).map(([name, it, format]) =>
+    [name, format(it.value), range(it, format), it.tasks]);
+  return [
+    el("section", { class: "chart", "data-table": "Results" }, el("h3", {}, "Results"),
+      el("div", { class: "scroll" }, table(null, ["", "mean over tasks", "interval", "tasks"], rows)),
+      el("p", { class: "note" }, note)),
+    partTable("By source", sources),
+    partTable("By difficulty", difficulties),
+  ];
+}
+
+/** The figures of a suite: [label, figure, format]. */
+function figureRows({ pass_at_k: passes, greedy, episodes }) {
+  const rows = Object.entries(passes).map(([k, it]) => [`pass@${k}`, it, percent]);
+  if (greedy) rows.push(["greedy", greedy, percent]);
+  if (!episodes) return rows;
+  for (const [k, it] of Object.entries(episodes.solved_within)) {
+    rows.push([`solved within ${counted(Number(k), "turn")}`, it, percent]);
+  }
+  return rows.concat(meanRows(episodes.means));
+}
+
+/** Reward and turns first, then the facts of the environment. */
+function meanRows(means) {
+  const names = Object.keys(means).sort((one, other) => place(one) - place(other));
+  return names.map((name) => [factLabel(name), means[name], figure]);
+}
+
+function place(name) {
+  const at = ["reward", "turns"].indexOf(name);
+  return at < 0 ? 2 : at;
+}
+
+function factLabel(name) {
+  const fact = name.split("/").at(-1);
+  return brief(FACT_LABELS[fact] ?? words(fact), 40);
+}
+
+/** Parts of a suite with what tells most of them, if there are several. */
+function partTable(title, parts) {
+  const named = Object.entries(parts);
+  if (named.length < 2) return null;
+  const cell = (it, format) => (it ? `${format(it.value)} ${range(it, format)}` : "\u2013");
+  const rows = named.map(([name, { tasks, pass_at_k: passes, episodes }]) => {
+    const within = Object.values(episodes?.solved_within ?? {}).at(-1);
+    const { reward, turns } = episodes?.means ?? {};
+    const pass = within ?? Object.values(passes)[0];
+    return [brief(name, 40), tasks, cell(pass, percent), cell(reward, figure), cell(turns, figure)];
+  });
+  return el("section", { class: "chart", "data-table": title }, el("h3", {}, title),
+    el("div", { class: "scroll" }, table(null, ["", "tasks", "solved", "reward", "turns"], rows)));
+}
