@@ -145,6 +145,7 @@ impl School {
         let pays = Pays { worth: Arc::clone(&self.worth), replied: Arc::clone(&self.replied) };
         let training = Grpo {
             reward_model: None,
+            process_model: None,
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
@@ -169,6 +170,7 @@ impl School {
         let recorded = Recorded::read(file, &student, &self.config, &self.tasks)?;
         let training = Grpo {
             reward_model: None,
+            process_model: None,
             config: &self.config,
             source: grpo::Source::Recorded(&recorded),
             held_out: &[],
@@ -250,6 +252,7 @@ impl School {
             limits: Limits::default(),
             initial: models.initial,
             reward_model: models.reward_model,
+            process_model: None,
             checkpoint,
             watch,
         };
