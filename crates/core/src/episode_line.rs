@@ -67,8 +67,7 @@ mod tests {
         EpisodeLine::from_object(serde_json::from_str(text).unwrap())
     }
 
-    const TURN: &str =
-        r#"{"state":"IIS: 2","action":"DROP(c1)","next_state":"IIS: 1","valid":true,"progress":true}"#;
+    const TURN: &str = r#"{"state":"IIS: 2","action":"DROP(c1)","next_state":"IIS: 1","valid":true,"progress":true}"#;
 
     fn line(turns: usize) -> String {
         let turns = vec![TURN; turns].join(",");

@@ -393,8 +393,11 @@ pub const PRM_PROBABILITY_MEAN: Metric = metric(
     Unit::Fraction,
     "mean probability of the step's transitions, before the update",
 );
-pub const PRM_GRAD_NORM: Metric =
-    metric("prm/grad_norm", Unit::Number, "norm of the gradient of the transitions before clipping");
+pub const PRM_GRAD_NORM: Metric = metric(
+    "prm/grad_norm",
+    Unit::Number,
+    "norm of the gradient of the transitions before clipping",
+);
 pub const PRM_LR: Metric =
     metric("prm/lr", Unit::Number, "learning rate of the process reward model");
 pub const PRM_TRANSITIONS: Metric =
@@ -423,11 +426,8 @@ pub const PRM_HELD_OUT_CALIBRATION_ERROR: Metric = metric(
 );
 pub const PRM_HELD_OUT_BRIER: Metric =
     metric("prm/held_out_brier", Unit::Number, "Brier score of held-out transitions");
-pub const PRM_HELD_OUT_TRANSITIONS: Metric = metric(
-    "prm/held_out_transitions",
-    Unit::Count,
-    "held-out transitions that were measured",
-);
+pub const PRM_HELD_OUT_TRANSITIONS: Metric =
+    metric("prm/held_out_transitions", Unit::Count, "held-out transitions that were measured");
 pub const TIME_STEP_S: Metric = metric("time/step_s", Unit::Seconds, "the whole step");
 pub const TIME_HELD_OUT_S: Metric =
     metric("time/held_out_s", Unit::Seconds, "measuring on held-out tasks");

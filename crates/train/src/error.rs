@@ -123,7 +123,9 @@ pub enum TrainError {
         longest: usize,
     },
     /// Files without a transition to learn from.
-    #[error("{files} has no transitions: none of {lines} lines is a scored episode that records them")]
+    #[error(
+        "{files} has no transitions: none of {lines} lines is a scored episode that records them"
+    )]
     NoTransitions {
         /// The files.
         files: String,

@@ -14,6 +14,14 @@ fn logit(probability: f64) -> f64 {
     (probability / (1.0 - probability)).ln()
 }
 
+/// Examples in the order of their logits.
+fn sorted(examples: impl Iterator<Item = Labelled>) -> Vec<Weighted> {
+    let mut sorted: Vec<Weighted> =
+        examples.map(|example| Weighted { example, weight: 1.0 }).collect();
+    sorted.sort_by(|one, other| one.example.logit.total_cmp(&other.example.logit));
+    sorted
+}
+
 /// Every pair of a positive and a negative example, as the definition has it.
 fn slow_auc(examples: &[Labelled]) -> Option<f64> {
     let of = |label| examples.iter().filter(move |example| example.label == label);
@@ -35,8 +43,9 @@ fn slow_auc(examples: &[Labelled]) -> Option<f64> {
 /// the positive at 1 is below the negative at 2.
 #[test]
 fn the_area_worked_by_hand_and_a_tie_counts_half() {
-    let examples = [(3.0, true), (2.0, true), (1.0, true), (2.0, false), (0.0, false), (0.0, false)]
-        .map(|(logit, label)| labelled(logit, label));
+    let examples =
+        [(3.0, true), (2.0, true), (1.0, true), (2.0, false), (0.0, false), (0.0, false)]
+            .map(|(logit, label)| labelled(logit, label));
     let found = figures(&examples).unwrap();
     assert_near(found.auc.unwrap().value, 7.5 / 9.0);
     assert_near(found.positives, 0.5);
@@ -57,7 +66,8 @@ fn calibration_and_brier_worked_by_hand() {
     assert_near(found.reliability[8].probability, 0.82);
     assert_near(found.reliability[1].positives, 0.25);
     assert_near(found.calibration_error.value, (10.0 * 0.02 + 4.0 * 0.10) / 14.0);
-    let brier = 8.0 * 0.18_f64.powi(2) + 2.0 * 0.82_f64.powi(2) + 0.85_f64.powi(2) + 3.0 * 0.15_f64.powi(2);
+    let brier =
+        8.0 * 0.18_f64.powi(2) + 2.0 * 0.82_f64.powi(2) + 0.85_f64.powi(2) + 3.0 * 0.15_f64.powi(2);
     assert_near(found.brier.value, brier / 14.0);
 }
 
@@ -111,10 +121,7 @@ proptest! {
     ) {
         let examples: Vec<Labelled> =
             values.iter().map(|&(logit, label)| labelled(f64::from(logit), label)).collect();
-        let mut sorted: Vec<Weighted> =
-            examples.iter().map(|&example| Weighted { example, weight: 1.0 }).collect();
-        sorted.sort_by(|one, other| one.example.logit.total_cmp(&other.example.logit));
-        let (found, slow) = (auc::auc(&sorted), slow_auc(&examples));
+        let (found, slow) = (auc::auc(&sorted(examples.iter().copied())), slow_auc(&examples));
         prop_assert_eq!(found.is_some(), slow.is_some());
         if let (Some(found), Some(slow)) = (found, slow) {
             assert_near(found, slow);
@@ -125,11 +132,7 @@ proptest! {
     fn what_moves_all_logits_alike_leaves_the_area(
         values in prop::collection::vec((-4.0..4.0_f64, any::<bool>()), 2..16), by in 0.1..5.0_f64,
     ) {
-        let area = |scale: f64| {
-            let examples: Vec<Labelled> =
-                values.iter().map(|&(logit, label)| labelled(scale * logit, label)).collect();
-            figures(&examples).unwrap().auc.map(|auc| auc.value)
-        };
+        let area = |scale: f64| auc::auc(&sorted(values.iter().map(|&(logit, label)| labelled(scale * logit, label))));
         prop_assert_eq!(area(1.0), area(by));
     }
 }

@@ -115,9 +115,10 @@ impl RewardConfig {
     pub(super) fn problems(&self) -> Option<Problem> {
         (!self.model.is_empty() && !self.process.is_empty()).then(|| Problem {
             key: "reward.process",
-            message: "a reward model changes what a solved episode is paid at least, which the bound \
+            message:
+                "a reward model changes what a solved episode is paid at least, which the bound \
                       of the process relies on"
-                .to_owned(),
+                    .to_owned(),
             hint: "set `reward.model` or `reward.process`, and leave the other empty",
         })
     }

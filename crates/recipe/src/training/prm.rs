@@ -11,7 +11,7 @@ use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
 use whetstone_train::process_reward::{
     EpisodeSplit, LabelCounts, Prm, ProcessFacts, STAGE, SplitLabels, TokenTransitions, hold_out,
-    probe, prm, read_episodes, shared_task, token_transitions,
+    prm, probe, read_episodes, shared_task, token_transitions,
 };
 use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::{Ended, Watch};
@@ -136,11 +136,7 @@ const NO_EPISODES: Failure = Failure::Usage {
 };
 
 /// The episodes of a training: those of other files are measured by, or else a part of the first.
-fn split(
-    files: &Files,
-    config: &Config,
-    observer: &dyn Observer,
-) -> Result<EpisodeSplit, Failure> {
+fn split(files: &Files, config: &Config, observer: &dyn Observer) -> Result<EpisodeSplit, Failure> {
     let read = read_episodes(&files.episodes)?;
     say_without(read.without, observer);
     if files.held_out_episodes.is_empty() {

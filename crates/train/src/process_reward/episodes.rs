@@ -248,7 +248,10 @@ mod tests {
         assert!(said.to_string().contains("has no transitions"), "{said}");
         let bad = good.replace("\"progress\":false", "\"progress\":0");
         let said = read(&format!("{good}\n{bad}\n")).unwrap_err().to_string();
-        assert!(said.contains("rollouts.jsonl:2: not a scored episode: field `validation`"), "{said}");
+        assert!(
+            said.contains("rollouts.jsonl:2: not a scored episode: field `validation`"),
+            "{said}"
+        );
         let said = read(&good[..60]).unwrap_err().to_string();
         assert!(said.contains("was the file cut short?"), "{said}");
     }

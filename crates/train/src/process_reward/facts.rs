@@ -68,7 +68,12 @@ pub struct SplitLabels {
 
 impl ProcessFacts {
     /// Those of a trained process reward model, from all held-out transitions.
-    pub(super) fn new(base: Base, max_length: usize, labels: SplitLabels, figures: &Figures) -> Self {
+    pub(super) fn new(
+        base: Base,
+        max_length: usize,
+        labels: SplitLabels,
+        figures: &Figures,
+    ) -> Self {
         let SplitLabels { train, held_out } = labels;
         Self {
             v: VERSION,

@@ -43,7 +43,9 @@ pub fn score_transitions(
     let logits = scores(decoder, &sequences, micro_batch, progress)?;
     if let Some(at) = logits.iter().position(|logit| !logit.is_finite()) {
         let value = logits[at];
-        return Err(TrainError::NoNumber(format!("the score of held-out transition {at} is {value}")));
+        return Err(TrainError::NoNumber(format!(
+            "the score of held-out transition {at} is {value}"
+        )));
     }
     let labelled = |(one, logit): (&&TokenTransition, f64)| Labelled {
         logit,

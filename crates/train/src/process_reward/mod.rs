@@ -231,7 +231,8 @@ impl<'a> Training<'a> {
 fn check(student: &Student, prm: &Prm<'_>) -> Result<(), TrainError> {
     if prm.held_out.is_empty() {
         return Err(TrainError::Settings(
-            "no held-out transition is left to measure by: name episodes with `--held-out`".to_owned(),
+            "no held-out transition is left to measure by: name episodes with `--held-out`"
+                .to_owned(),
         ));
     }
     let positive = prm.transitions.iter().filter(|one| one.label).count();

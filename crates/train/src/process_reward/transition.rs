@@ -128,9 +128,11 @@ mod tests {
     fn tokens_end_and_those_of_one_task_have_its_number() {
         let (_dir, student) = student(&settings());
         let turns = [transition("a", "b", true), transition("b", "c", false)];
-        let episodes = [episode("x", &turns, true), episode("y", &turns, false), episode("x", &turns, true)];
+        let episodes =
+            [episode("x", &turns, true), episode("y", &turns, false), episode("x", &turns, true)];
         let made = token_transitions(&student.model, &episodes, 500).unwrap();
-        let found: Vec<(usize, bool)> = made.transitions.iter().map(|one| (one.task, one.label)).collect();
+        let found: Vec<(usize, bool)> =
+            made.transitions.iter().map(|one| (one.task, one.label)).collect();
         assert_eq!(found, [(0, true), (0, false), (1, true), (1, false), (0, true), (0, false)]);
         let end = student.model.tokenizer.eos().unwrap();
         assert!(made.transitions.iter().all(|one| one.tokens.last() == Some(&end)));

@@ -74,8 +74,7 @@ impl Student {
     pub fn add_score_head(&mut self, config: &Config) -> Result<(), TrainError> {
         if config.training.train == Trained::Full {
             return Err(TrainError::Settings(
-                "a score head is kept with an adapter: leave `training.train` at `lora`"
-                    .to_owned(),
+                "a score head is kept with an adapter: leave `training.train` at `lora`".to_owned(),
             ));
         }
         if !self.decoder.has_score_head() {

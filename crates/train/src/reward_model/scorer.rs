@@ -38,7 +38,12 @@ impl RewardModel {
     /// If it is not a reward model, not one of this base and tokenizer, or its weights are not finite.
     pub fn open(dir: &Path, base: &Pretrained, name: &str) -> Result<Self, RewardModelError> {
         let facts = Facts::read(dir)?;
-        let adapter = ScoreAdapter::open(ScorerKind::Reward, dir, &facts.base, AskedBase { model: base, name })?;
+        let adapter = ScoreAdapter::open(
+            ScorerKind::Reward,
+            dir,
+            &facts.base,
+            AskedBase { model: base, name },
+        )?;
         Ok(Self { adapter, facts })
     }
 
