@@ -43,7 +43,7 @@ pub struct RewardConfig {
     pub composite_weight: f64,
     /// The directory of a process reward model (`whet train prm` makes one), which pays for the
     /// transitions of an episode beside its environment; empty for none. The term is the mean probability
-    /// of its transitions; an episode that was not solved is never lifted above 0.2 by it.
+    /// of its transitions; an episode that was not solved is never lifted above 0.19 by it.
     pub process: String,
     /// Weight of the process: it is added to what the environment pays. With `grpo.advantage_by =
     /// "step"` it is the weight of the turns to come. More than 0.2 would only reach the bound of

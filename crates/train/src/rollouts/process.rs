@@ -4,9 +4,9 @@
 //! total = min( what the environment pays + process_weight · mean probability of the transitions,  caps )
 //! ```
 //!
-//! An episode that was not solved gets a gate with a cap of 0.2, or of what its environment pays if that is
-//! more: a process lifts it to 0.2 at most, and lowers it never. An environment that pays a solved episode at
-//! least 0.2, as that of the solver does, therefore never sees an unsolved one paid more.
+//! An episode that was not solved gets a gate with a cap of 0.19, or of what its environment pays if that is
+//! more: a process lifts it to 0.19 at most, and lowers it never. An environment that pays a solved episode at
+//! least 0.2, as that of the solver does, therefore never sees an unsolved one paid as much.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +16,7 @@ use whetstone_core::config::Config;
 use whetstone_core::metric;
 use whetstone_core::outcome::{Outcome, Transition};
 use whetstone_core::reward::{Gate, PROCESS, Reward, RewardError, Term};
+use whetstone_env::solver::SOLVED_FLOOR;
 use whetstone_rollout::collect::Group;
 
 use super::companion::{ScoringAdapter, check_base_is_frozen, directory};
@@ -26,8 +27,9 @@ use crate::process_reward::{ProcessModel, ScoringBase};
 use crate::reward_model::kind::ScorerKind;
 use crate::student::Student;
 
-/// The most that a process lifts an unsolved episode to.
-pub(crate) const UNSOLVED_CAP: f64 = 0.2;
+/// The most that a process lifts an unsolved episode to: less than the solver pays a solved one at least.
+pub(crate) const UNSOLVED_CAP: f64 = 0.19;
+const _: () = assert!(UNSOLVED_CAP < SOLVED_FLOOR, "no process pays for a solution");
 
 /// A process reward model as one more adapter on the student's base.
 #[derive(Debug)]
@@ -186,7 +188,7 @@ mod tests {
     fn the_mean_probability_is_added_and_an_unsolved_episode_stays_below_the_cap() {
         assert!((total(&outcome(true, 0.6), &[0.2, 0.8], 0.1) - 0.65).abs() < 1e-12);
         assert!((total(&outcome(false, 0.05), &[0.2, 0.8], 0.1) - 0.1).abs() < 1e-12);
-        assert!((total(&outcome(false, 0.15), &[1.0], 0.2) - 0.2).abs() < 1e-12);
+        assert!((total(&outcome(false, 0.15), &[1.0], 0.2) - 0.19).abs() < 1e-12);
         // What an environment pays for a part of a solution is neither raised nor lowered.
         assert!((total(&outcome(false, 0.5), &[1.0], 0.2) - 0.5).abs() < 1e-12);
         assert!((total(&outcome(true, 0.6), &[], 0.1) - 0.6).abs() < 1e-12, "without transitions");
@@ -206,12 +208,12 @@ mod tests {
         /// Terms of any kind, gates of any kind: as long as a solved episode is paid 0.2 by its environment.
         #[test]
         fn an_unsolved_episode_is_never_paid_more_than_a_solved_one(
-            (solved, unsolved) in (0.2..1.0_f64, -0.5..0.2_f64),
+            (solved, unsolved) in (0.2..1.0_f64, -0.5..0.19_f64),
             (high, low) in (prop::collection::vec(0.0..=1.0_f64, 0..6), prop::collection::vec(0.0..=1.0_f64, 0..6)),
             weight in 0.0..=0.2_f64,
         ) {
             let (more, less) = (outcome(true, solved), outcome(false, unsolved));
-            prop_assert!(total(&less, &high, weight) <= total(&more, &low, weight));
+            prop_assert!(total(&less, &high, weight) < total(&more, &low, weight));
         }
 
         /// With several terms and a failed gate of the environment's own.
