@@ -117,6 +117,48 @@ const REWARD_MODEL = [
   },
 ];
 
+const PROCESS_MODEL = [
+  {
+    title: "Progress told apart", format: share, from: 0, to: 1,
+    series: [
+      ["prm/held_out_auc", "AUC of held-out transitions", 2],
+      ["prm/held_out_auc_low", "95 % interval: lower end", 7],
+      ["prm/held_out_auc_high", "95 % interval: upper end", 7],
+      ["prm/accuracy", "right on the step's transitions", 1],
+    ],
+    notes: [
+      "The AUC is the chance that a transition with progress has the higher probability than one without; half is " +
+        "chance.",
+    ],
+  },
+  {
+    title: "Calibration of held-out transitions", from: 0,
+    series: [
+      ["prm/held_out_calibration_error", "calibration error", 2],
+      ["prm/held_out_brier", "Brier score", 1],
+    ],
+    notes: ["Whether a probability is the share of transitions with progress. That of few transitions is above 0 by chance."],
+  },
+  {
+    title: "Labels and probabilities", format: share, from: 0, to: 1,
+    series: [
+      ["prm/positives", "positive labels of the step", 7],
+      ["prm/probability_mean", "mean probability", 1],
+    ],
+  },
+  {
+    title: "What the process reward model says", format: share, from: 0, to: 1,
+    series: [
+      ["process/solved", "solved episodes", 3],
+      ["process/unsolved", "unsolved episodes", 4],
+    ],
+    notes: [
+      "Mean probability of the transitions. If that of unsolved episodes rises and the pass rate does not, the policy " +
+        "learns to please the model.",
+    ],
+  },
+];
+
 const HEALTH = [
   {
     title: "Loss",
@@ -129,6 +171,7 @@ const HEALTH = [
       ["self_sft/loss", "own best answers", 4],
       ["sft/loss", "traces", 3],
       ["rm/loss", "preference pairs", 5],
+      ["prm/loss", "transitions", 6],
     ],
     notes: [
       (has) => has("grpo/policy_loss") &&
@@ -140,6 +183,8 @@ const HEALTH = [
         "The critic's loss is its mean squared error; the policy loss is near 0, since advantages are whitened.",
       (has) => has("rm/loss") &&
         "The loss on preference pairs begins at 0.69, that of a guess, and should fall.",
+      (has) => has("prm/loss") &&
+        "The loss on transitions begins at 0.69, that of a guess, and should fall.",
     ],
   },
   {
@@ -219,6 +264,7 @@ const HEALTH = [
       ["self_sft/grad_norm", "own best answers", 4],
       ["sft/grad_norm", "traces", 3],
       ["rm/grad_norm", "preference pairs", 5],
+      ["prm/grad_norm", "transitions", 6],
     ],
     notes: ["Before clipping, each with its weight. A loss whose gradient dwarfs the others determines the update."],
   },
@@ -244,6 +290,7 @@ const HEALTH = [
       ["train/lr", "learning rate", 7],
       ["sft/lr", "learning rate", 7],
       ["rm/lr", "learning rate", 7],
+      ["prm/lr", "learning rate", 7],
     ],
   },
 ];
@@ -272,11 +319,11 @@ const SPEED = [
 ];
 
 /** Every chart with the section that it stands in. */
-const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL], health: HEALTH, speed: SPEED })
+const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL, ...PROCESS_MODEL], health: HEALTH, speed: SPEED })
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens"]);
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
 const TERM_METRICS = "reward/";
 
 /** The order of verdicts, and which are alike enough to share a colour. */

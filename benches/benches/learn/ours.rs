@@ -59,6 +59,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
         &mut session,
         &Grpo {
             reward_model: None,
+            process_model: None,
             config: &config,
             source: Source::Tasks(&with_traces),
             held_out: &[],

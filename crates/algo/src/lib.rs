@@ -10,6 +10,7 @@
 //! policy, kl, entropy   losses on rollouts; grpo and ppo are sums of them
 //! value                 the loss of a critic; explained_variance measures its fit
 //! bradley_terry         the loss of a reward model; pairwise measures its scores
+//! binary                the loss of a process reward model, and what its probabilities are worth
 //! cross_entropy         the loss on traces
 //! normaliser            the weight of a token in its step
 //! schedule, pass_at_k   learning rates; the estimator of an evaluation
@@ -27,6 +28,7 @@
 
 pub mod advantage;
 pub mod best_of;
+pub mod binary;
 pub mod bradley_terry;
 pub mod cross_entropy;
 pub mod entropy;

@@ -12,7 +12,7 @@
 //! So form (syntax, quality) can move a rollout within a group in which tests differ, and never
 //! makes an advantage by itself.
 
-use crate::reward::{MODEL, Reward};
+use crate::reward::{MODEL, PROCESS, Reward};
 
 /// Values closer than this, relative to the largest, are equal: terms may have been added up in
 /// another order.
@@ -30,7 +30,8 @@ pub struct GroupReward {
 impl From<&Reward> for GroupReward {
     fn from(reward: &Reward) -> Self {
         // What a reward model says may differ where tests do not.
-        let is_paid_by_model = reward.terms().get(MODEL).is_some_and(|term| term.weight > 0.0);
+        let pays = |name| reward.terms().get(name).is_some_and(|term| term.weight > 0.0);
+        let is_paid_by_model = pays(MODEL) || pays(PROCESS);
         Self { total: reward.total(), tests: reward.tests().filter(|_| !is_paid_by_model) }
     }
 }

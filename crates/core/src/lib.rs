@@ -19,6 +19,7 @@ mod body;
 pub mod causes;
 pub mod completion;
 pub mod config;
+pub mod episode_line;
 pub mod extract;
 pub mod group;
 pub mod jsonl;

@@ -216,6 +216,18 @@ pub const REWARD_MODEL_LENGTH_CORRELATION: Metric = metric(
     Unit::Number,
     "correlation of the reward model's scores with the lengths of completions",
 );
+pub const PROCESS_SOLVED: Metric = metric(
+    "process/solved",
+    Unit::Fraction,
+    "mean probability of the transitions of solved episodes, by the process reward model",
+);
+pub const PROCESS_UNSOLVED: Metric = metric(
+    "process/unsolved",
+    Unit::Fraction,
+    "mean probability of the transitions of unsolved episodes, by the process reward model",
+);
+pub const PROCESS_TRANSITIONS: Metric =
+    metric("process/transitions", Unit::Count, "transitions that the process reward model scored");
 pub const CODE_SYNTAX_SUCCESS_RATE: Metric =
     metric("code/syntax_success_rate", Unit::Fraction, "rollouts with a program that parses");
 pub const CODE_AVG_TEST_PASS_RATE: Metric = metric(
@@ -367,6 +379,55 @@ pub const RM_CHOSEN_SHORTER_PAIRS: Metric = metric(
     Unit::Count,
     "measured held-out pairs whose chosen reply is the shorter one",
 );
+pub const PRM_LOSS: Metric =
+    metric("prm/loss", Unit::Loss, "binary cross-entropy of the step's transitions");
+pub const PRM_ACCURACY: Metric = metric(
+    "prm/accuracy",
+    Unit::Fraction,
+    "transitions of the step on the right side of one half, before the update",
+);
+pub const PRM_POSITIVES: Metric =
+    metric("prm/positives", Unit::Fraction, "transitions of the step with a positive label");
+pub const PRM_PROBABILITY_MEAN: Metric = metric(
+    "prm/probability_mean",
+    Unit::Fraction,
+    "mean probability of the step's transitions, before the update",
+);
+pub const PRM_GRAD_NORM: Metric = metric(
+    "prm/grad_norm",
+    Unit::Number,
+    "norm of the gradient of the transitions before clipping",
+);
+pub const PRM_LR: Metric =
+    metric("prm/lr", Unit::Number, "learning rate of the process reward model");
+pub const PRM_TRANSITIONS: Metric =
+    metric("prm/transitions", Unit::Count, "transitions of the step");
+pub const PRM_TOKENS: Metric =
+    metric("prm/tokens", Unit::Count, "tokens of the step's transitions");
+pub const PRM_HELD_OUT_AUC: Metric = metric(
+    "prm/held_out_auc",
+    Unit::Fraction,
+    "chance that a positive held-out transition has the higher probability than a negative one",
+);
+pub const PRM_HELD_OUT_AUC_LOW: Metric = metric(
+    "prm/held_out_auc_low",
+    Unit::Fraction,
+    "lower end of the 95 % interval of `prm/held_out_auc`",
+);
+pub const PRM_HELD_OUT_AUC_HIGH: Metric = metric(
+    "prm/held_out_auc_high",
+    Unit::Fraction,
+    "upper end of the 95 % interval of `prm/held_out_auc`",
+);
+pub const PRM_HELD_OUT_CALIBRATION_ERROR: Metric = metric(
+    "prm/held_out_calibration_error",
+    Unit::Fraction,
+    "expected calibration error of the probabilities of held-out transitions",
+);
+pub const PRM_HELD_OUT_BRIER: Metric =
+    metric("prm/held_out_brier", Unit::Number, "Brier score of held-out transitions");
+pub const PRM_HELD_OUT_TRANSITIONS: Metric =
+    metric("prm/held_out_transitions", Unit::Count, "held-out transitions that were measured");
 pub const TIME_STEP_S: Metric = metric("time/step_s", Unit::Seconds, "the whole step");
 pub const TIME_HELD_OUT_S: Metric =
     metric("time/held_out_s", Unit::Seconds, "measuring on held-out tasks");
@@ -413,6 +474,9 @@ pub const ALL: &[Metric] = &[
     GRPO_MASKED,
     REWARD_MODEL_SCORE,
     REWARD_MODEL_LENGTH_CORRELATION,
+    PROCESS_SOLVED,
+    PROCESS_UNSOLVED,
+    PROCESS_TRANSITIONS,
     PPO_MEAN_REWARD,
     PPO_REWARD_STD,
     PPO_PASS_RATE,
@@ -479,6 +543,20 @@ pub const ALL: &[Metric] = &[
     RM_ACCURACY_CHOSEN_LONGER,
     RM_ACCURACY_CHOSEN_SHORTER,
     RM_CHOSEN_SHORTER_PAIRS,
+    PRM_LOSS,
+    PRM_ACCURACY,
+    PRM_POSITIVES,
+    PRM_PROBABILITY_MEAN,
+    PRM_GRAD_NORM,
+    PRM_LR,
+    PRM_TRANSITIONS,
+    PRM_TOKENS,
+    PRM_HELD_OUT_AUC,
+    PRM_HELD_OUT_AUC_LOW,
+    PRM_HELD_OUT_AUC_HIGH,
+    PRM_HELD_OUT_CALIBRATION_ERROR,
+    PRM_HELD_OUT_BRIER,
+    PRM_HELD_OUT_TRANSITIONS,
     TIME_STEP_S,
     TIME_HELD_OUT_S,
     TIME_SAMPLING_S,

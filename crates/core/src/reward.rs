@@ -19,6 +19,9 @@ pub const TESTS: &str = "tests";
 /// Name of the term that a reward model pays.
 pub const MODEL: &str = "model";
 
+/// Name of the term that a process reward model pays, and of the gate that bounds it.
+pub const PROCESS: &str = "process";
+
 /// A reward with the parts it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawReward", into = "RawReward")]

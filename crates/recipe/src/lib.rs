@@ -33,6 +33,7 @@ pub mod pairs;
 pub mod phases;
 pub mod preparing;
 pub mod preset;
+pub mod process_scoring;
 pub mod prompts;
 pub mod quickstart;
 pub mod report;

@@ -130,6 +130,16 @@ pub enum TrainError {
         /// Tokens of the longest.
         longest: usize,
     },
+    /// Files without a transition to learn from.
+    #[error(
+        "{files} has no transitions: none of {lines} lines is a scored episode that records them"
+    )]
+    NoTransitions {
+        /// The files.
+        files: String,
+        /// Lines in them.
+        lines: usize,
+    },
     /// A reward model that says nothing.
     #[error("the reward model gives all replies of {pairs} held-out pairs the same score")]
     SameScores {
@@ -346,6 +356,10 @@ impl TrainError {
             Self::NoPairs { .. } => {
                 Some("raise `training.max_length`, or name other pairs with `--pairs`")
             }
+            Self::NoTransitions { .. } => Some(
+                "name rollouts of an environment that records them, with `env.kind` or tasks of that kind: \
+                 `docs/guides/process-rewards.md`",
+            ),
             Self::SameScores { .. } => {
                 Some("raise `rm.learning_rate`, or look whether the pairs differ in anything")
             }
@@ -420,6 +434,7 @@ impl TrainError {
             Self::NoTemplate
                 | Self::Pair { .. }
                 | Self::NoPairs { .. }
+                | Self::NoTransitions { .. }
                 | Self::Context { .. }
                 | Self::NoRoom { .. }
                 | Self::NoTasks

@@ -7,7 +7,8 @@
 //!   held_out.jsonl   the same, if there are any
 //! ```
 //!
-//! Traces, SFT rows, rollouts, preference pairs and an adapter that a training begins with are not copied: they are
+//! Traces, SFT rows, rollouts, episodes, preference pairs and an adapter that a training begins with are not copied:
+//! they are
 //! many times as large, and their digest is compared.
 
 use std::fs::File;
@@ -50,6 +51,12 @@ pub struct Files {
     pub adapter: Option<PathBuf>,
     /// The weights of a reward model.
     pub reward_model: Option<PathBuf>,
+    /// The weights of a process reward model.
+    pub process_model: Option<PathBuf>,
+    /// Scored episodes whose transitions are learnt from.
+    pub episodes: Vec<PathBuf>,
+    /// Scored episodes whose transitions are measured by.
+    pub held_out_episodes: Vec<PathBuf>,
 }
 
 /// The inputs that a run was started with.
@@ -77,6 +84,12 @@ struct List {
     adapter: Option<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reward_model: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    process_model: Option<Input>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    episodes: Vec<Input>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    held_out_episodes: Vec<Input>,
 }
 
 /// A file as it was when the run began.
@@ -167,6 +180,11 @@ impl Known {
         let held_out_pairs = plain("held-out-pairs", &given.held_out_pairs, held_out_pairs)?;
         let adapter = plain("from", &given.adapter, adapter)?;
         let reward_model = plain("reward-model", &given.reward_model, &self.list.reward_model)?;
+        let process_model =
+            plain("set reward.process", &given.process_model, &self.list.process_model)?;
+        let episodes = all_same("rollouts", &given.episodes, &self.list.episodes)?;
+        let held_out_episodes =
+            all_same("held-out", &given.held_out_episodes, &self.list.held_out_episodes)?;
         Ok(Files {
             tasks,
             held_out,
@@ -177,6 +195,9 @@ impl Known {
             held_out_pairs,
             adapter,
             reward_model,
+            process_model,
+            episodes,
+            held_out_episodes,
         })
     }
 }
@@ -206,6 +227,22 @@ fn same(
     Ok(Some(read))
 }
 
+/// [`same`] for a flag that names several files, which are given in the same order or not at all.
+fn all_same(
+    flag: &'static str,
+    given: &[PathBuf],
+    known: &[Input],
+) -> Result<Vec<PathBuf>, InputError> {
+    if let Some(path) = given.get(known.len()) {
+        return Err(InputError::New { path: path.clone(), flag });
+    }
+    let read = known.iter().enumerate().map(|(at, known)| {
+        let given = given.get(at).map(PathBuf::as_path);
+        same(flag, given, Some(known), None).map(Option::unwrap_or_default)
+    });
+    read.collect()
+}
+
 /// Keeps the files of a new run.
 ///
 /// # Errors
@@ -229,6 +266,10 @@ pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
             .map(|path| digest(path).map(|blake3| Input { path: path.clone(), blake3 }));
         input.transpose()
     };
+    let inputs = |paths: &[PathBuf]| -> Result<Vec<Input>, TrainError> {
+        let of = |path: &PathBuf| digest(path).map(|blake3| Input { path: path.clone(), blake3 });
+        paths.iter().map(of).collect()
+    };
     let list = List {
         v: VERSION,
         tasks: input(&files.tasks)?,
@@ -240,6 +281,9 @@ pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
         held_out_pairs: input(&files.held_out_pairs)?,
         adapter: input(&files.adapter)?,
         reward_model: input(&files.reward_model)?,
+        process_model: input(&files.process_model)?,
+        episodes: inputs(&files.episodes)?,
+        held_out_episodes: inputs(&files.held_out_episodes)?,
     };
     let text = serde_json::to_string_pretty(&list).expect("plain data");
     staged.put(LIST, format!("{text}\n").as_bytes())?;

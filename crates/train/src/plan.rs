@@ -1,7 +1,7 @@
 //! Steps, epochs and the learning rate schedule of a run, computed before it begins.
 
 use whetstone_algo::schedule::{Schedule, warmup_steps};
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, PrmConfig, RmConfig};
 
 use crate::error::TrainError;
 use crate::recorded::RecordedCounts;
@@ -39,6 +39,15 @@ struct Items {
     iterations: u64,
 }
 
+/// Items that a score head is trained on.
+#[derive(Clone, Copy)]
+struct ScoredItems {
+    count: u64,
+    batch_size: u32,
+    epochs: u32,
+    learning_rate: f64,
+}
+
 impl Plan {
     /// A step learns from as many rows as its micro-batches have.
     ///
@@ -62,19 +71,39 @@ impl Plan {
             let problem = "there is no preference pair to learn from".to_owned();
             return Err(TrainError::Settings(problem));
         }
-        let (items, micro_batch) =
-            (pairs as u64, u64::from(config.training.per_device_train_batch_size));
-        let each_step = u64::from(config.rm.batch_size).min(items);
-        let epochs = u64::from(config.rm.epochs);
+        let RmConfig { batch_size, epochs, learning_rate, .. } = config.rm;
+        Self::scored(config, ScoredItems { count: pairs as u64, batch_size, epochs, learning_rate })
+    }
+
+    /// A step learns from `prm.batch_size` transitions, or from all of them if there are fewer.
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
+    pub fn prm(config: &Config, transitions: usize) -> Result<Self, TrainError> {
+        if transitions == 0 {
+            let problem = "there is no transition to learn from".to_owned();
+            return Err(TrainError::Settings(problem));
+        }
+        let PrmConfig { batch_size, epochs, learning_rate, .. } = config.prm;
+        let count = transitions as u64;
+        Self::scored(config, ScoredItems { count, batch_size, epochs, learning_rate })
+    }
+
+    /// The plan of a training of a score head.
+    fn scored(config: &Config, of: ScoredItems) -> Result<Self, TrainError> {
+        let ScoredItems { count, batch_size, epochs, learning_rate } = of;
+        let micro_batch = u64::from(config.training.per_device_train_batch_size);
+        let each_step = u64::from(batch_size).min(count);
+        let epochs = u64::from(epochs);
         let steps = match u64::from(config.training.max_steps) {
-            0 => (items * epochs).div_ceil(each_step),
+            0 => (count * epochs).div_ceil(each_step),
             steps => steps,
         };
-        let items_of = Items { count: items, samples: 1, each_step, iterations: 1 };
-        let plan = Self::of(config, items_of)?;
+        let plan = Self::of(config, Items { count, samples: 1, each_step, iterations: 1 })?;
         let warmup = warmup_steps(config.training.warmup_ratio, steps)?;
         let schedule = Schedule {
-            peak: config.rm.learning_rate,
+            peak: learning_rate,
             warmup_steps: warmup,
             total_steps: steps,
             ..plan.schedule
@@ -82,17 +111,17 @@ impl Plan {
         Ok(Self { epochs, steps, accumulation: each_step.div_ceil(micro_batch), schedule, ..plan })
     }
 
-    /// The arithmetic of a training on pairs, in one line.
-    pub fn rm_arithmetic(&self, by_epochs: bool) -> String {
+    /// The arithmetic of a training of a score head, in one line; `what` are its items.
+    pub fn scored_arithmetic(&self, what: &str, by_epochs: bool) -> String {
         let Self { items, epochs, items_per_step, steps, .. } = self;
         if by_epochs {
             format!(
-                "{items} pairs × {epochs} epochs ÷ {items_per_step} pairs a step = {steps} optimizer steps"
+                "{items} {what} × {epochs} epochs ÷ {items_per_step} {what} a step = {steps} optimizer steps"
             )
         } else {
             let drawn = steps * items_per_step;
             format!(
-                "{steps} optimizer steps × {items_per_step} pairs a step = {drawn} pairs drawn from {items}"
+                "{steps} optimizer steps × {items_per_step} {what} a step = {drawn} {what} drawn from {items}"
             )
         }
     }
@@ -325,7 +354,7 @@ mod tests {
         assert_eq!(plan.schedule.peak.to_bits(), 1e-4_f64.to_bits());
         assert_eq!(plan.schedule.total_steps, 13);
         let expected = "100 pairs × 2 epochs ÷ 16 pairs a step = 13 optimizer steps";
-        assert_eq!(plan.rm_arithmetic(true), expected);
+        assert_eq!(plan.scored_arithmetic("pairs", true), expected);
         assert_eq!(Plan::rm(&config, 5).unwrap().items_per_step, 5);
         config.training.max_steps = 7;
         let plan = Plan::rm(&config, 100).unwrap();

@@ -61,7 +61,7 @@ pub fn row_examples(
             TrainError::Row { row: made.rows, problem: problem.to_string() }
         })?;
         let examples: Vec<Example> =
-            sampled_sequences(&turns).into_iter().map(|sequence| sequence.example).collect();
+            sampled_sequences(turns.iter().enumerate()).into_iter().map(|sequence| sequence.example).collect();
         if examples.iter().any(|example| example.tokens.len() > max_tokens) {
             made.too_long += 1;
         } else {
@@ -90,7 +90,9 @@ impl Conversation<'_> {
             };
             let text = after_prompt(&self.prompt_text(&messages)?, &reply);
             messages.push(Message::assistant(&text));
-            turns.push(Turn { prompt: Arc::from(prompt), completion: self.said(text) });
+            // Rows are not shown: what was asked stands in the file.
+            let asked = Arc::from([]);
+            turns.push(Turn { prompt: Arc::from(prompt), asked, completion: self.said(text) });
         }
         Ok(turns)
     }

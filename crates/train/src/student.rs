@@ -24,6 +24,7 @@ use whetstone_rollout::collect::RenderError;
 
 use crate::error::{CheckpointError, TrainError};
 use crate::grpo::budget;
+use crate::reward_model::kind::ScorerKind;
 
 /// The value of `student.model_name` that stands for the student that ships with `whet`.
 pub const EMBEDDED: &str = "embedded";
@@ -31,9 +32,6 @@ pub const EMBEDDED: &str = "embedded";
 /// The file beside an adapter that says where its base is on this machine, where `adapter_config.json`
 /// names it for other tools.
 pub const BASE_FILE: &str = "base_model.json";
-
-/// The file beside the adapter of a reward model that says what it is worth, and on which base.
-pub const REWARD_MODEL_FILE: &str = "reward_model.json";
 
 /// A model with what is trained of it.
 #[derive(Debug)]
@@ -46,8 +44,8 @@ pub struct Student {
     pub thinking_opened: bool,
     /// The adapter's settings, if an adapter is what is trained.
     adapter: Option<AdapterSettings>,
-    /// The text of `reward_model.json`, once a reward model is measured.
-    pub(crate) facts: Option<String>,
+    /// What stands beside a reward model, once it is measured.
+    pub(crate) facts: Option<FactsFile>,
     /// Other adapters on its base that checkpoints have beside it.
     pub(crate) companions: Vec<Companion>,
 }
@@ -58,8 +56,15 @@ pub(crate) struct Companion {
     pub(crate) folder: &'static str,
     pub(crate) adapter: AdapterId,
     pub(crate) settings: AdapterSettings,
-    /// The text of `reward_model.json`, if it is a reward model.
-    pub(crate) facts: Option<Vec<u8>>,
+    /// What stands beside it, if it is a reward model.
+    pub(crate) facts: Option<FactsFile>,
+}
+
+/// The file beside the adapter of a reward model.
+#[derive(Debug, Clone)]
+pub(crate) struct FactsFile {
+    pub(crate) kind: ScorerKind,
+    pub(crate) text: Vec<u8>,
 }
 
 impl Student {
@@ -172,14 +177,14 @@ impl Student {
             self.decoder.export_merged(&self.model, to, options)?;
         }
         if let Some(facts) = &self.facts {
-            let file = to.join(REWARD_MODEL_FILE);
-            fs::write(&file, facts).map_err(FileError::at("write", &file))?;
+            let file = to.join(facts.kind.file());
+            fs::write(&file, &facts.text).map_err(FileError::at("write", &file))?;
         }
         for Companion { folder, adapter, settings, facts } in &self.companions {
             let to = to.join(folder);
             self.decoder.export_adapter_of(*adapter, settings, &to, Dtype::F32)?;
             if let Some(facts) = facts {
-                atomic::replace(&to.join(REWARD_MODEL_FILE), facts)?;
+                atomic::replace(&to.join(facts.kind.file()), &facts.text)?;
             }
         }
         Ok(())
@@ -225,6 +230,22 @@ impl Student {
         check_room(&self.rm_memory(config), self.decoder.device().room_bytes())
     }
 
+    /// Bytes that learning from transitions takes: one sequence each, and no logits.
+    pub fn prm_memory(&self, config: &Config) -> Plan {
+        let transitions = config.training.per_device_train_batch_size as usize;
+        let purpose = Purpose::Lora(&config.lora, keep(config));
+        Plan { logits: 0, ..self.memory(config, transitions, purpose) }
+    }
+
+    /// [`Self::check_sft_room`] for transitions.
+    ///
+    /// # Errors
+    ///
+    /// If it has no room; the error says what takes most.
+    pub(crate) fn check_prm_room(&self, config: &Config) -> Result<(), TrainError> {
+        check_room(&self.prm_memory(config), self.decoder.device().room_bytes())
+    }
+
     /// Bytes that learning from rollouts and the other two sources takes, and that sampling so many
     /// sequences takes.
     pub fn grpo_memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
@@ -247,7 +268,8 @@ impl Student {
         let own_critic = u64::from(config.ppo.critic == Critic::Adapter);
         let others = own_critic
             + u64::from(config.ppo.kl_coef > 0.0)
-            + u64::from(!config.reward.model.is_empty());
+            + u64::from(!config.reward.model.is_empty())
+            + u64::from(!config.reward.process.is_empty());
         training.weights = training.weights.saturating_add(adapter.saturating_mul(others));
         training.gradients = training.gradients.saturating_mul(1 + own_critic);
         training.means = training.means.saturating_mul(1 + own_critic);

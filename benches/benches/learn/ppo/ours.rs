@@ -58,6 +58,7 @@ pub(super) fn steps(tokenizer: &Path, prompts: &Prompts) -> Result<Vec<Parts>, B
         limits: Limits::default(),
         initial: None,
         reward_model: None,
+        process_model: None,
         checkpoint: None,
         watch,
     };

@@ -16,6 +16,12 @@
 //! Above all a group in which no two rollouts differ in their tests is not, however their form
 //! differs: to divide by such a difference would make a full signal of it. Nor do rewards count that
 //! differ only in their last bits, because terms were added in another order.
+//!
+//! Advantages of the turns of episodes, which a process reward tells apart, are in [`of_turns`].
+
+mod turns;
+
+pub use turns::{EpisodeTurns, of_turns};
 
 use whetstone_core::config::{AdvantageBy, Config};
 use whetstone_core::group::{GroupReward, Spread};

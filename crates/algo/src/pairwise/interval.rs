@@ -19,7 +19,7 @@ use super::ScoredPair;
 use crate::number;
 
 /// Resamples that an interval is made of.
-const RESAMPLES: u64 = 1000;
+pub(crate) const RESAMPLES: u64 = 1000;
 /// The quantile of the normal distribution that leaves 2.5 % above.
 const NORMAL: f64 = 1.959_963_984_540_054;
 /// The part of resamples below an interval, and above it.
@@ -38,7 +38,7 @@ pub struct Interval {
 
 impl Interval {
     /// The middle 95 % of resampled figures, with the figure itself.
-    pub(super) fn of_quantiles(value: f64, mut resampled: Vec<f64>) -> Self {
+    pub(crate) fn of_quantiles(value: f64, mut resampled: Vec<f64>) -> Self {
         resampled.sort_unstable_by(f64::total_cmp);
         let low = quantile(&resampled, TAIL).min(value);
         Self { value, low, high: quantile(&resampled, 1.0 - TAIL).max(value) }

@@ -21,6 +21,7 @@ mod length;
 
 pub use calibration::{BINS, Bin};
 pub use interval::Interval;
+pub(crate) use interval::RESAMPLES;
 pub use length::{Half, LengthBias};
 
 use crate::bradley_terry::sigmoid;

@@ -48,6 +48,16 @@ pub enum TrainCommand {
     /// `reward_model.json` beside it.
     #[command(after_long_help = RM_HELP)]
     Rm(RmArgs),
+
+    /// Train a process reward model on the transitions of scored episodes
+    ///
+    /// Gives the student a score head, and trains it with a LoRA adapter to say how likely a transition
+    /// (state, action, next state) is to be progress, by the label that its environment recorded (binary
+    /// cross-entropy). Tasks are held out as a whole: on their transitions the AUC and the calibration are
+    /// measured. `runs/NAME/outputs/final_model` is a PEFT adapter for sequence classification, with
+    /// `process_model.json` beside it.
+    #[command(after_long_help = PRM_HELP)]
+    Prm(PrmArgs),
 }
 
 const RM_HELP: &str = "\
@@ -67,6 +77,25 @@ At the end it prints what was measured on all held-out pairs, with 95 % interval
 order, the lead of the chosen reply, the calibration error and the Brier score of sigmoid(chosen -
 rejected), and how much scores follow length. The alarms `rm_length_bias` and `rm_at_chance` ring during
 training; `docs/guides/reward-models.md` explains all of it.";
+
+const PRM_HELP: &str = "\
+Examples:
+  whet train prm --run prm-1 --rollouts runs/grpo-1/rollouts/rollouts.jsonl
+  whet train prm --run prm-1 --rollouts train.jsonl --held-out unseen_families.jsonl
+  whet train prm --run prm-1 --rollouts train.jsonl --dry-run   print the plan and an estimated time
+  whet train prm --run prm-1 --resume          resume after an interruption, a crash or a kill -9
+  whet model score runs/prm-1 --transitions others.jsonl        measure it on other episodes
+  whet train grpo --run grpo-2 --set reward.process=runs/prm-1  pay episodes for their process
+  whet train grpo --run grpo-3 --set reward.process=runs/prm-1 --set grpo.advantage_by=step
+
+Every line with a task (`prompt_id` or `task_id`) and transitions in its `validation` is an episode: rollouts
+of a GRPO run, samples of an evaluation, episodes of a teacher. Settings begin with `prm.`, those of
+micro-batches, schedule and checkpoints with `training.`, those of the adapter with `lora.`.
+
+Before the first step it prints the share of positive labels, and the share of labels that the end of their
+episode contradicts. At the end it prints what was measured on all held-out transitions, with 95 % intervals:
+the AUC, the calibration error and the Brier score, and the share of progress at each probability.
+`docs/guides/process-rewards.md` explains all of it.";
 
 const PPO_HELP: &str = "\
 Examples:
@@ -283,6 +312,31 @@ impl SftArgs {
     /// The files that are given.
     pub(super) fn files(&self) -> Files {
         Files { traces: self.traces.clone(), rows: self.rows.clone(), ..Files::default() }
+    }
+}
+
+/// `whet train prm`.
+#[derive(Debug, Args)]
+pub struct PrmArgs {
+    /// Scored episodes with transitions, one JSON object per line; with `--resume` the run's
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub rollouts: Vec<PathBuf>,
+
+    /// Scored episodes of other tasks to measure by [default: the tasks of `prm.held_out_fraction` of the
+    /// transitions]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub held_out: Vec<PathBuf>,
+
+    /// Arguments of every kind of training.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl PrmArgs {
+    /// The files that are given.
+    pub(super) fn files(&self) -> Files {
+        let (episodes, held_out_episodes) = (self.rollouts.clone(), self.held_out.clone());
+        Files { episodes, held_out_episodes, ..Files::default() }
     }
 }
 

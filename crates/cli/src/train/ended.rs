@@ -3,6 +3,7 @@
 use serde::Serialize;
 use whetstone_core::config::RunConfig;
 use whetstone_recipe::training::End;
+use whetstone_train::process_reward::{self, ProcessFacts};
 use whetstone_train::reward_model::{self, Facts};
 use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::Ended;
@@ -21,6 +22,9 @@ struct TrainOutput<'a> {
     /// What a reward model is worth.
     #[serde(skip_serializing_if = "Option::is_none")]
     reward_model: Option<Facts>,
+    /// What a process reward model is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process_model: Option<ProcessFacts>,
 }
 
 /// Prints the path of the model, or how to resume.
@@ -44,8 +48,17 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
         let run = dir.display().to_string();
         let is_reward_model = done && end.stage == reward_model::STAGE;
         let reward_model = is_reward_model.then(|| Facts::read(&model).ok()).flatten();
-        let output = TrainOutput { run, steps, done, final_model, arithmetic, reward_model };
-        printer.json(&output)?;
+        let is_process_model = done && end.stage == process_reward::STAGE;
+        let process_model = is_process_model.then(|| ProcessFacts::read(&model).ok()).flatten();
+        printer.json(&TrainOutput {
+            run,
+            steps,
+            done,
+            final_model,
+            arithmetic,
+            reward_model,
+            process_model,
+        })?;
     } else if let Some(path) = final_model {
         printer.data(path)?;
     } else {

@@ -6,7 +6,7 @@ pub(crate) mod stop;
 pub(crate) mod view;
 
 use whetstone_recipe::dry_run::Outcome;
-use whetstone_recipe::training::{grpo, ppo, rm, sft};
+use whetstone_recipe::training::{grpo, ppo, prm, rm, sft};
 
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
@@ -28,6 +28,9 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
         }
         TrainCommand::Rm(args) => {
             (&args.run, rm::run(&args.run.request(), &args.files(), &stop, &printer)?)
+        }
+        TrainCommand::Prm(args) => {
+            (&args.run, prm::run(&args.run.request(), &args.files(), &stop, &printer)?)
         }
     };
     match outcome {

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 139] = [
+const DEFAULTS: [(&str, &str); 149] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -55,6 +55,8 @@ const DEFAULTS: [(&str, &str); 139] = [
     ("reward.model", "\"\""),
     ("reward.model_weight", "1.0"),
     ("reward.composite_weight", "1.0"),
+    ("reward.process", "\"\""),
+    ("reward.process_weight", "0.1"),
     ("grpo.algorithm", "\"custom\""),
     ("grpo.kl_coef", "0.05"),
     ("grpo.kl_estimator", "\"k3\""),
@@ -65,6 +67,7 @@ const DEFAULTS: [(&str, &str); 139] = [
     ("grpo.importance_cap", "0.0"),
     ("grpo.ratio", "\"token\""),
     ("grpo.advantage", "\"standard_score\""),
+    ("grpo.advantage_by", "\"episode\""),
     ("grpo.normaliser", "\"token_mean\""),
     ("grpo.dead_groups", "\"keep\""),
     ("grpo.alive_spread", "0.01"),
@@ -120,6 +123,12 @@ const DEFAULTS: [(&str, &str); 139] = [
     ("rm.held_out_fraction", "0.1"),
     ("rm.eval_steps", "10"),
     ("rm.eval_pairs", "200"),
+    ("prm.learning_rate", "0.0001"),
+    ("prm.epochs", "1"),
+    ("prm.batch_size", "32"),
+    ("prm.held_out_fraction", "0.1"),
+    ("prm.eval_steps", "20"),
+    ("prm.eval_transitions", "500"),
     ("training.num_train_epochs", "3"),
     ("training.max_steps", "0"),
     ("training.per_device_train_batch_size", "2"),

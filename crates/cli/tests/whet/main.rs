@@ -49,6 +49,7 @@ mod tiny_school;
 mod train;
 mod train_alarms;
 mod train_kill;
+mod train_prm;
 mod train_rm;
 mod train_rollouts;
 mod train_rows;

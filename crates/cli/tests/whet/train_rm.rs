@@ -151,7 +151,7 @@ fn a_run_begins_with_the_adapter_of_another_training_or_its_own_checkpoint() {
 }
 
 /// Kills a child when something is so; says whether it still ran.
-fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) -> bool {
+pub(crate) fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) -> bool {
     loop {
         if child.try_wait().expect("it was started here").is_some() {
             return false;

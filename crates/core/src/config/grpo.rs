@@ -46,6 +46,11 @@ pub struct GrpoConfig {
     /// Advantage of a rollout in its group: its `standard_score`, or its difference from the
     /// group's `mean` or from the mean of the others (`leave_one_out`).
     pub advantage: AdvantageBy,
+    /// Whose advantages are computed: one of each `episode`, or one of each turn (`step`), from the
+    /// episode's reward and the process rewards of the turns to come. The process reward of a turn is
+    /// the probability of `reward.process`, or without one the environment's own label. An
+    /// environment that records no transitions has one advantage an episode.
+    pub advantage_by: AdvantageOf,
     /// Denominator of the loss: all trained tokens of the step (`token_mean`), each rollout's own
     /// length (`sequence_mean`), or the maximum completion length (`constant_length`).
     pub normaliser: NormaliserBy,
@@ -116,6 +121,16 @@ pub enum AdvantageBy {
     LeaveOneOut,
 }
 
+/// Whose advantages are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdvantageOf {
+    /// One advantage for all turns of an episode.
+    Episode,
+    /// One advantage for each turn of an episode.
+    Step,
+}
+
 /// The denominator of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -172,6 +187,7 @@ impl Default for GrpoConfig {
             importance_cap: 0.0,
             ratio: RatioOf::Token,
             advantage: AdvantageBy::StandardScore,
+            advantage_by: AdvantageOf::Episode,
             normaliser: NormaliserBy::TokenMean,
             dead_groups: DeadGroups::Keep,
             alive_spread: 0.01,
@@ -219,7 +235,29 @@ impl GrpoConfig {
                 hint: "set it to 0, or clip the ratio of each `token`",
             });
         }
+        problems.extend(self.step_problem());
         problems
+    }
+
+    /// Why advantages cannot be those of turns.
+    fn step_problem(&self) -> Option<Problem> {
+        let problem = |message: &str, hint| Problem {
+            key: "grpo.advantage_by",
+            message: message.to_owned(),
+            hint,
+        };
+        match self.advantage_by {
+            AdvantageOf::Episode => None,
+            AdvantageOf::Step if self.ratio == RatioOf::Sequence => Some(problem(
+                "the ratio of a whole sequence has one advantage, and `step` has one for each turn",
+                "take `grpo.ratio = \"token\"`, or `grpo.advantage_by = \"episode\"`",
+            )),
+            AdvantageOf::Step if self.kl_in == KlIn::Reward => Some(problem(
+                "the divergence is charged to whole episodes, and `step` pays turns",
+                "take `grpo.kl_in = \"loss\"`, or `grpo.advantage_by = \"episode\"`",
+            )),
+            AdvantageOf::Step => None,
+        }
     }
 
     /// Settings that can run but are unlikely to be intended.

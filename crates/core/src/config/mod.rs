@@ -17,6 +17,7 @@ mod grpo;
 mod model;
 mod ppo;
 mod preset;
+mod prm;
 mod reward;
 mod rm;
 mod sampling;
@@ -31,10 +32,13 @@ pub use around::{
     DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage,
     QuickstartConfig, RunConfig, SandboxConfig,
 };
-pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
+pub use grpo::{
+    AdvantageBy, AdvantageOf, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy,
+};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use ppo::{Critic, DiscountBy, PpoConfig};
 pub use preset::Preset;
+pub use prm::PrmConfig;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use rm::RmConfig;
 pub use sampling::Sampling;
@@ -72,6 +76,8 @@ pub struct Config {
     pub dual_source: DualSourceConfig,
     /// The training of a reward model on preference pairs.
     pub rm: RmConfig,
+    /// The training of a process reward model on the transitions of episodes.
+    pub prm: PrmConfig,
     /// The optimizer, its schedule and its batches.
     pub training: TrainingConfig,
     /// How `whet eval` samples and reports.
@@ -109,6 +115,7 @@ impl Default for Config {
             ppo: PpoConfig::default(),
             dual_source: DualSourceConfig::default(),
             rm: RmConfig::default(),
+            prm: PrmConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
             held_out: HeldOutConfig::default(),
@@ -130,6 +137,7 @@ impl Config {
         problems.extend(preset::contradictions(&self.grpo));
         problems.extend(self.grpo.problems());
         problems.extend(self.ppo.problems());
+        problems.extend(self.reward.problems());
         problems
     }
 

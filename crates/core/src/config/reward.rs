@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Problem;
+
 /// How a judged program is rewarded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -39,6 +41,15 @@ pub struct RewardConfig {
     /// cap the total in any case.
     #[schemars(range(min = 0.0))]
     pub composite_weight: f64,
+    /// The directory of a process reward model (`whet train prm` makes one), which pays for the
+    /// transitions of an episode beside its environment; empty for none. The term is the mean probability
+    /// of its transitions; an episode that was not solved is never lifted above 0.19 by it.
+    pub process: String,
+    /// Weight of the process: it is added to what the environment pays. With `grpo.advantage_by =
+    /// "step"` it is the weight of the turns to come. More than 0.2 would only reach the bound of
+    /// unsolved episodes.
+    #[schemars(range(min = 0.0, max = 0.2))]
+    pub process_weight: f64,
 }
 
 /// How the terms of a reward are combined.
@@ -93,11 +104,25 @@ impl Default for RewardConfig {
             model: String::new(),
             model_weight: 1.0,
             composite_weight: 1.0,
+            process: String::new(),
+            process_weight: 0.1,
         }
     }
 }
 
 impl RewardConfig {
+    /// Combinations of this section's keys that cannot work.
+    pub(super) fn problems(&self) -> Option<Problem> {
+        (!self.model.is_empty() && !self.process.is_empty()).then(|| Problem {
+            key: "reward.process",
+            message:
+                "a reward model changes what a solved episode is paid at least, which the bound \
+                      of the process relies on"
+                    .to_owned(),
+            hint: "set `reward.model` or `reward.process`, and leave the other empty",
+        })
+    }
+
     /// Whether a program that fails a hidden test gets nothing for the others.
     pub fn needs_all_tests(&self) -> bool {
         match self.tests {

@@ -73,6 +73,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     let tasks = with_traces(few, &taught_rows.rows);
     let training = Training {
         reward_model: None,
+        process_model: None,
         config: &config,
         source: Source::Tasks(&tasks),
         shown: grpo::SHOWN,

@@ -261,6 +261,7 @@ impl Quickstart<'_> {
             let with_traces = with_traces(&tasks.train, &taught);
             let training = Training {
                 reward_model: None,
+                process_model: None,
                 config: self.config,
                 source: Source::Tasks(&with_traces),
                 shown: grpo::SHOWN,

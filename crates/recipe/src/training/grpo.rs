@@ -86,6 +86,7 @@ pub fn run(
         held_out,
         environment: &environment,
         reward_model: files.reward_model.as_deref().and_then(Path::parent),
+        process_model: files.process_model.as_deref().and_then(Path::parent),
         checkpoint: checkpoint.as_deref(),
         stop,
     };

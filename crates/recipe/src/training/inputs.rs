@@ -45,8 +45,9 @@ pub(super) fn keep_and_say(
     if request.resume {
         let Files { tasks, held_out, traces, rollouts, pairs, held_out_pairs, .. } = files;
         let paths = [tasks, held_out, traces, rollouts, pairs, held_out_pairs];
-        let more = [&files.rows, &files.adapter, &files.reward_model];
-        let paths = paths.into_iter().chain(more).flatten();
+        let models = [&files.adapter, &files.reward_model, &files.process_model];
+        let paths = paths.into_iter().chain([&files.rows]).chain(models).flatten();
+        let paths = paths.chain(&files.episodes).chain(&files.held_out_episodes);
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         observer.note(&format_args!(
             "the run has no record of its input files; it resumes with {}",
@@ -73,8 +74,10 @@ pub(super) fn files(
         Some(_) => given.tasks,
         None => Some(or(given.tasks, TASKS)),
     };
-    let reward_model = reward_model::weights(config)?.filter(|_| given.rollouts.is_none());
-    Ok(Files { tasks, traces, reward_model, ..given })
+    let is_sampled = given.rollouts.is_none();
+    let reward_model = reward_model::weights(config)?.filter(|_| is_sampled);
+    let process_model = reward_model::process_weights(config)?.filter(|_| is_sampled);
+    Ok(Files { tasks, traces, reward_model, process_model, ..given })
 }
 
 /// What the files of a training hold.

@@ -1,4 +1,4 @@
-//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`] and [`ppo`].
+//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`], [`prm`] and [`ppo`].
 //!
 //! ```text
 //! settings ─► files ─► environment ─► student ─► rows, plan ─► run directory ─► steps
@@ -13,6 +13,7 @@ mod left_out;
 pub mod pairs;
 pub(crate) mod planned;
 pub mod ppo;
+pub mod prm;
 mod recorded;
 mod reward_model;
 pub mod rm;

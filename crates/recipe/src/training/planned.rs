@@ -9,6 +9,7 @@ use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
 use whetstone_train::ppo::Ppo;
 use whetstone_train::probe::Probe;
+use whetstone_train::process_reward::Prm;
 use whetstone_train::reward_model::Rm;
 use whetstone_train::{Example, Student, TrainError};
 
@@ -61,9 +62,34 @@ impl Planned<'_> {
         whole.count("held_out_pairs", held_out.len() as u64);
         let tokens: usize = pairs.iter().map(|pair| pair.chosen.len() + pair.rejected.len()).sum();
         whole.count("tokens", tokens as u64 * plan.steps * plan.items_per_step / plan.items.max(1));
-        whole.does(plan.rm_arithmetic(config.training.max_steps == 0));
+        whole.does(plan.scored_arithmetic("pairs", config.training.max_steps == 0));
         whole.memory("to train", &self.student.rm_memory(config));
         self.run(&mut whole, "settings, events, checkpoints, the reward model");
+        whole
+    }
+
+    /// The plan of `whet train prm` with the episodes of these files.
+    pub(super) fn prm(&self, training: &Prm<'_>, files: &Files) -> DryRun {
+        let (plan, config) = (self.plan, self.config);
+        let mut whole = DryRun::of("whet train prm");
+        for (paths, what) in
+            [(&files.episodes, "to learn from"), (&files.held_out_episodes, "to measure by")]
+        {
+            for path in paths {
+                whole.reads(format!("{}: episodes {what}", path.display()));
+            }
+        }
+        if let Some(path) = &files.adapter {
+            whole.reads(format!("{}: the adapter to begin with", path.display()));
+        }
+        let transitions = training.transitions;
+        whole.count("transitions", transitions.len() as u64);
+        whole.count("held_out_transitions", training.held_out.len() as u64);
+        let tokens: usize = transitions.iter().map(|one| one.tokens.len()).sum();
+        whole.count("tokens", tokens as u64 * plan.steps * plan.items_per_step / plan.items.max(1));
+        whole.does(plan.scored_arithmetic("transitions", config.training.max_steps == 0));
+        whole.memory("to train", &self.student.prm_memory(config));
+        self.run(&mut whole, "settings, events, checkpoints, the process reward model");
         whole
     }
 
@@ -88,6 +114,8 @@ impl Planned<'_> {
         }
         let held_out = counted(training.held_out.len(), "task");
         reads(&files.held_out, format!("{held_out} to measure by"));
+        reads(&files.reward_model, "the reward model".to_owned());
+        reads(&files.process_model, "the process reward model".to_owned());
         match training.source {
             Source::Tasks(_) => self.rollouts(&mut whole),
             Source::Recorded(_) => {
@@ -112,6 +140,7 @@ impl Planned<'_> {
             ),
             (&files.adapter, "the adapter that the policy begins with".to_owned()),
             (&files.reward_model, "the reward model".to_owned()),
+            (&files.process_model, "the process reward model".to_owned()),
         ] {
             if let Some(path) = path {
                 whole.reads(format!("{}: {what}", path.display()));

@@ -84,6 +84,7 @@ pub fn run(
         limits: Limits::default(),
         initial,
         reward_model: files.reward_model.as_deref().and_then(Path::parent),
+        process_model: files.process_model.as_deref().and_then(Path::parent),
         checkpoint: checkpoint.as_deref(),
         watch: Watch {
             on_phase: &|phase, part| view.phase(phase, part),
@@ -127,9 +128,10 @@ fn files(
         return Ok(known.files(&given)?);
     }
     let reward_model = reward_model::weights(config)?;
+    let process_model = reward_model::process_weights(config)?;
     let tasks = Some(given.tasks.unwrap_or_else(|| inputs::TASKS.into()));
     let adapter = adapter.map(|dir| dir.join(WEIGHTS_FILE));
-    Ok(Files { tasks, adapter, reward_model, ..given })
+    Ok(Files { tasks, adapter, reward_model, process_model, ..given })
 }
 
 /// Says how many steps there will be, which models there are, and what memory they take.

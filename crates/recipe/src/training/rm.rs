@@ -72,7 +72,7 @@ pub fn run(
     check(&train, pairs.train.len(), limit)?;
     check(&held_out, pairs.held_out.len(), limit)?;
     let plan = Plan::rm(config, train.pairs.len())?;
-    let arithmetic = plan.rm_arithmetic(config.training.max_steps == 0);
+    let arithmetic = plan.scored_arithmetic("pairs", config.training.max_steps == 0);
     observer.note(&arithmetic);
     let mib = student.rm_memory(config).total() >> 20;
     say_parameters(&student, &format!("{mib} MiB"), observer);

@@ -28,6 +28,8 @@ pub(crate) struct Training<'a> {
     pub(crate) environment: &'a dyn Environment,
     /// The directory of a reward model that pays beside the judge.
     pub(crate) reward_model: Option<&'a Path>,
+    /// The directory of a process reward model, which pays for transitions.
+    pub(crate) process_model: Option<&'a Path>,
     pub(crate) checkpoint: Option<&'a Path>,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -62,6 +64,7 @@ fn watched<T>(
     let on_silence = |sentence: &str| view.warning(sentence);
     let grpo = Grpo {
         reward_model: training.reward_model,
+        process_model: training.process_model,
         config: training.config,
         source: training.source,
         held_out: training.held_out,

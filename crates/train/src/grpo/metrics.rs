@@ -9,6 +9,7 @@ use super::batch::Batch;
 use super::learn_metrics::LearnMeasured;
 use crate::rollouts::metrics::{Collected, RewardMetrics, of_rollouts};
 use crate::rollouts::paid::Paid;
+use crate::rollouts::process::ProcessPaid;
 use crate::rollouts::tasks::StepRollouts;
 use crate::rollouts::values::{Values, number};
 
@@ -20,6 +21,8 @@ pub(super) struct Measured {
     pub(super) learnt: LearnMeasured,
     /// What the reward model said, if there is one.
     pub(super) paid: Option<Paid>,
+    /// What the process reward model said, if there is one.
+    pub(super) process: Option<ProcessPaid>,
 }
 
 const REWARDS: RewardMetrics = RewardMetrics {
@@ -41,6 +44,9 @@ impl Measured {
         of_rollouts(step_rollouts, REWARDS, &mut values);
         if let Some(paid) = self.paid {
             paid.put(&mut values);
+        }
+        if let Some(process) = self.process {
+            process.put(&mut values);
         }
         values.put(metric::GRPO_DEAD_GROUPS, number(batch.dead_groups));
         values.put(metric::GRPO_SOLVED_GROUPS, number(batch.solved_groups));

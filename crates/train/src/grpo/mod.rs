@@ -41,6 +41,7 @@ use self::source::RolloutStream;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::rollouts::paid::RewardAdapter;
+use crate::rollouts::process::ProcessAdapter;
 use crate::rollouts::record::{Estimates, Rollouts};
 use crate::rollouts::suspects::suspects;
 use crate::rollouts::tasks::{NextStep, StepRollouts};
@@ -71,6 +72,8 @@ pub struct Grpo<'a> {
     pub limits: Limits,
     /// The directory of a reward model that pays beside the judge.
     pub reward_model: Option<&'a Path>,
+    /// The directory of a process reward model, which pays for transitions.
+    pub process_model: Option<&'a Path>,
     /// The checkpoint to resume from.
     pub checkpoint: Option<&'a Path>,
     /// Receives progress, and tells when to stop.
@@ -121,6 +124,8 @@ fn steps(
     let (optimizer, mut progress) = restore(student, STAGE, grpo.checkpoint)?;
     let reward_model =
         RewardAdapter::open(student, grpo.config, grpo.reward_model, grpo.checkpoint)?;
+    let process_model =
+        ProcessAdapter::open(student, grpo.config, grpo.process_model, grpo.checkpoint)?;
     let mut stream = RolloutStream::new(grpo.config, grpo.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
@@ -139,6 +144,9 @@ fn steps(
         };
         if let Some(model) = &reward_model {
             measured.paid = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
+        }
+        if let Some(model) = &process_model {
+            measured.process = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
         }
         let mut batch = batch_of(student, grpo.config, &step_rollouts)?;
         let reference = learner.reference(student, step, &batch, &mut measured)?;

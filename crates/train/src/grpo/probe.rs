@@ -13,6 +13,7 @@ use crate::error::TrainError;
 use crate::probe::Probe;
 use crate::rollouts::held_out;
 use crate::rollouts::paid::RewardAdapter;
+use crate::rollouts::process::ProcessAdapter;
 use crate::rollouts::tasks::NextStep;
 use crate::session::restore;
 use crate::student::Student;
@@ -33,6 +34,12 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
     let reward_model =
         RewardAdapter::open(student, training.config, training.reward_model, training.checkpoint)?;
+    let process_model = ProcessAdapter::open(
+        student,
+        training.config,
+        training.process_model,
+        training.checkpoint,
+    )?;
     let mut stream = RolloutStream::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
@@ -45,6 +52,9 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         return Ok(None);
     };
     if let Some(model) = &reward_model {
+        model.pay(student, training.config, &mut step_rollouts)?;
+    }
+    if let Some(model) = &process_model {
         model.pay(student, training.config, &mut step_rollouts)?;
     }
     let mut batch = batch_of(student, training.config, &step_rollouts)?;

@@ -68,10 +68,10 @@ impl Experiences {
         let mut all = Vec::new();
         for (at, group) in step_rollouts.groups.iter().enumerate() {
             for (index, rollout) in group.rollouts.iter().enumerate() {
-                let sequences = sampled_sequences(&rollout.turns);
+                let sequences = sampled_sequences(rollout.turns.iter().enumerate());
                 let last = sequences.len().saturating_sub(1);
                 for (part, sequence) in sequences.into_iter().enumerate() {
-                    let SampledSequence { example, sampled, finish } = sequence;
+                    let SampledSequence { example, sampled, finish, .. } = sequence;
                     let is_last = part == last;
                     all.push(Experience {
                         mask: example.mask(),

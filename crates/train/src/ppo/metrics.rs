@@ -13,6 +13,7 @@ use super::experience::{Experience, Experiences};
 use crate::error::TrainError;
 use crate::rollouts::metrics::{Collected, RewardMetrics, of_rollouts};
 use crate::rollouts::paid::Paid;
+use crate::rollouts::process::ProcessPaid;
 use crate::rollouts::tasks::StepRollouts;
 use crate::rollouts::values::{Values, number};
 use crate::update::Updated;
@@ -107,6 +108,8 @@ pub(super) struct Measured {
     pub(super) kl_coef: f64,
     /// What the reward model said, if there is one.
     pub(super) paid: Option<Paid>,
+    /// What the process reward model said, if there is one.
+    pub(super) process: Option<ProcessPaid>,
 }
 
 impl Measured {
@@ -122,6 +125,9 @@ impl Measured {
         self.learnt.put(&mut values);
         if let Some(paid) = self.paid {
             paid.put(&mut values);
+        }
+        if let Some(process) = self.process {
+            process.put(&mut values);
         }
         let (predicted, returns) = experiences.predictions();
         let explained = explained_variance(&predicted, &returns)?;

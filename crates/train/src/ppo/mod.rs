@@ -71,6 +71,8 @@ pub struct Ppo<'a> {
     pub initial: Option<&'a Path>,
     /// The directory of a reward model.
     pub reward_model: Option<&'a Path>,
+    /// The directory of a process reward model, which pays for transitions.
+    pub process_model: Option<&'a Path>,
     /// The checkpoint to resume from.
     pub checkpoint: Option<&'a Path>,
     /// Receives progress, and tells when to stop.
@@ -248,6 +250,9 @@ impl<'a, 't> Training<'a, 't> {
         let began = Instant::now();
         if let Some(model) = &self.models.reward_model {
             measured.paid = Some(model.pay(student, config, &mut step_rollouts)?);
+        }
+        if let Some(model) = &self.models.process_model {
+            measured.process = Some(model.pay(student, config, &mut step_rollouts)?);
         }
         let mut experiences = Experiences::new(&config.ppo, &step_rollouts);
         let work = Work { step: progress.step + 1, experiences: &experiences };

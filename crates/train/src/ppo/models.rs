@@ -5,7 +5,7 @@
 //! | policy | trained | – |
 //! | critic | its own, trained; or the policy's (`ppo.critic`) | values |
 //! | reference | that which the policy began with; none if it began with a new one | – |
-//! | reward model | frozen | score |
+//! | reward model, of replies or of processes | frozen | score |
 //!
 //! A checkpoint has each of them in a folder of its own.
 
@@ -19,6 +19,7 @@ use whetstone_model::decoder::{AdapterId, ParameterId};
 use super::Ppo;
 use crate::error::{CheckpointError, TrainError};
 use crate::rollouts::paid::RewardAdapter;
+use crate::rollouts::process::ProcessAdapter;
 use crate::student::{Companion, Student};
 
 /// Folders of a checkpoint.
@@ -34,6 +35,7 @@ pub(super) struct Models {
     /// None if it is the base itself.
     pub(super) reference: Option<AdapterId>,
     pub(super) reward_model: Option<RewardAdapter>,
+    pub(super) process_model: Option<ProcessAdapter>,
 }
 
 impl Models {
@@ -75,7 +77,9 @@ impl Models {
         };
         student.decoder.activate(policy);
         let reward_model = RewardAdapter::open(student, config, ppo.reward_model, ppo.checkpoint)?;
-        Ok(Self { policy, critic, reference, reward_model })
+        let process_model =
+            ProcessAdapter::open(student, config, ppo.process_model, ppo.checkpoint)?;
+        Ok(Self { policy, critic, reference, reward_model, process_model })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a reward model cannot be used, and why replies have no scores.
+//! Why a reward model cannot be used, and why sequences have no scores.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,25 @@ use whetstone_model::adapter::AdapterError;
 use whetstone_model::decoder::BatchError;
 use whetstone_model::weights::WeightsError;
 
-/// Why a directory cannot be used as a reward model.
+use super::kind::ScorerKind;
+
+/// Why a directory cannot be used as a reward model, of replies or of processes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RewardModelError {
     /// A directory that is something else.
-    #[error("`{}` is not a reward model: it has no `reward_model.json`", .0.display())]
-    NotOne(PathBuf),
+    #[error("`{}` is not a {}: it has no `{}`", dir.display(), kind.noun(), kind.file())]
+    NotOne {
+        /// What it should be.
+        kind: ScorerKind,
+        /// The directory.
+        dir: PathBuf,
+    },
     /// The facts cannot be read.
     #[error("cannot read `{}`: {problem}", path.display())]
     Facts {
+        /// What it should be.
+        kind: ScorerKind,
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -27,10 +36,12 @@ pub enum RewardModelError {
     Constant(PathBuf),
     /// Another base model.
     #[error(
-        "the reward model `{}` is one of `{}`, and cannot score on `{}`: {problem}",
-        dir.display(), expected, found
+        "the {} `{}` is one of `{}`, and cannot score on `{}`: {problem}",
+        kind.noun(), dir.display(), expected, found
     )]
     OtherBase {
+        /// What it is.
+        kind: ScorerKind,
         /// The reward model.
         dir: PathBuf,
         /// The base it was trained on.
@@ -41,8 +52,10 @@ pub enum RewardModelError {
         problem: String,
     },
     /// Its adapter cannot be used.
-    #[error("cannot load the reward model `{}`", dir.display())]
+    #[error("cannot load the {} `{}`", kind.noun(), dir.display())]
     Adapter {
+        /// What it is.
+        kind: ScorerKind,
         /// The reward model.
         dir: PathBuf,
         /// The cause.
@@ -50,17 +63,21 @@ pub enum RewardModelError {
         source: Box<AdapterError>,
     },
     /// Its weights, or those of the base, cannot be read; a weight that is not finite is one cause.
-    #[error("cannot use the weights of the reward model `{}`", dir.display())]
+    #[error("cannot use the weights of the {} `{}`", kind.noun(), dir.display())]
     Weights {
+        /// What it is.
+        kind: ScorerKind,
         /// The reward model.
         dir: PathBuf,
         /// The cause.
         #[source]
         source: Box<WeightsError>,
     },
-    /// Replies cannot be scored.
-    #[error("cannot score with the reward model `{}`", dir.display())]
+    /// Sequences cannot be scored.
+    #[error("cannot score with the {} `{}`", kind.noun(), dir.display())]
     Score {
+        /// What it is.
+        kind: ScorerKind,
         /// The reward model.
         dir: PathBuf,
         /// The cause.
@@ -73,17 +90,10 @@ impl RewardModelError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotOne(_) => Some(
-                "name the directory `outputs/final_model` of a run of `whet train rm`; checkpoints have \
-                 no measured scale yet",
-            ),
-            Self::Facts { .. } | Self::Weights { .. } | Self::Constant(_) => {
-                Some("train it again: `whet train rm`")
-            }
-            Self::OtherBase { .. } => Some(
-                "name the base that it was trained on with `--set student.model_name=…`, or train a reward \
-                 model on this one: `whet train rm`",
-            ),
+            Self::NotOne { kind, .. } => Some(kind.name_another()),
+            Self::Facts { kind, .. } | Self::Weights { kind, .. } => Some(kind.train_again()),
+            Self::Constant(_) => Some(ScorerKind::Reward.train_again()),
+            Self::OtherBase { kind, .. } => Some(kind.take_its_base()),
             _ => None,
         }
     }
@@ -104,9 +114,9 @@ pub enum ScoreError {
     #[error("a reply cannot be scored")]
     Batch(#[from] BatchError),
     /// A score that is not finite.
-    #[error("the score of reply {at} is {value}")]
+    #[error("the score of sequence {at} is {value}")]
     NotFinite {
-        /// The reply, counted from 0.
+        /// The sequence, counted from 0.
         at: usize,
         /// Its score.
         value: f64,

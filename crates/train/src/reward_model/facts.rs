@@ -8,17 +8,18 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use whetstone_algo::pairwise::{Bin, Figures, Half, Interval, LengthBias};
 use whetstone_model::{Pretrained, Weights};
 use whetstone_record::plain_file::read_plain;
 
 use super::error::RewardModelError;
-use crate::student::REWARD_MODEL_FILE;
+use super::kind::ScorerKind;
 
 const VERSION: u64 = 1;
 /// Bytes of the file, at most.
-const LIMIT_BYTES: u64 = 1 << 20;
+pub(crate) const LIMIT_BYTES: u64 = 1 << 20;
 
 /// What is known of a reward model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,24 +118,11 @@ impl Facts {
     ///
     /// If there is none, or it is not one of this version.
     pub fn read(dir: &Path) -> Result<Self, RewardModelError> {
-        let path = dir.join(REWARD_MODEL_FILE);
-        let refuse = |problem: String| RewardModelError::Facts { path: path.clone(), problem };
-        let bytes = match read_plain(&path, LIMIT_BYTES) {
-            Ok(bytes) => bytes,
-            Err(err) if err.kind() == std::io::ErrorKind::NotFound => {
-                return Err(RewardModelError::NotOne(dir.to_owned()));
-            }
-            Err(err) => return Err(refuse(err.to_string())),
-        };
-        let object: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|err| refuse(err.to_string()))?;
-        // A newer file may have other fields: its version is what must be told.
-        if let Some(version) = object["v"].as_u64().filter(|&version| version != VERSION) {
-            return Err(refuse(format!("it has version {version}, and this whet knows {VERSION}")));
-        }
-        let facts: Self = serde_json::from_value(object).map_err(|err| refuse(err.to_string()))?;
+        let kind = ScorerKind::Reward;
+        let facts: Self = read_facts(dir, kind, VERSION)?;
         if !facts.mean.is_finite() || !facts.std.is_finite() {
-            return Err(refuse("its mean or its standard deviation is not finite".to_owned()));
+            let problem = "its mean or its standard deviation is not finite".to_owned();
+            return Err(RewardModelError::Facts { kind, path: dir.join(kind.file()), problem });
         }
         if facts.std <= 0.0 {
             return Err(RewardModelError::Constant(dir.to_owned()));
@@ -147,6 +135,34 @@ impl Facts {
         let text = serde_json::to_string_pretty(self).expect("plain data");
         format!("{text}\n")
     }
+}
+
+/// Reads the file beside an adapter that says what it is.
+///
+/// # Errors
+///
+/// If there is none, or it is not one of this version.
+pub(crate) fn read_facts<T: DeserializeOwned>(
+    dir: &Path,
+    kind: ScorerKind,
+    known: u64,
+) -> Result<T, RewardModelError> {
+    let path = dir.join(kind.file());
+    let refuse = |problem: String| RewardModelError::Facts { kind, path: path.clone(), problem };
+    let bytes = match read_plain(&path, LIMIT_BYTES) {
+        Ok(bytes) => bytes,
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => {
+            return Err(RewardModelError::NotOne { kind, dir: dir.to_owned() });
+        }
+        Err(err) => return Err(refuse(err.to_string())),
+    };
+    let object: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|err| refuse(err.to_string()))?;
+    // A newer file may have other fields: its version is what must be told.
+    if let Some(version) = object["v"].as_u64().filter(|&version| version != known) {
+        return Err(refuse(format!("it has version {version}, and this whet knows {known}")));
+    }
+    serde_json::from_value(object).map_err(|err| refuse(err.to_string()))
 }
 
 impl Base {

@@ -9,11 +9,13 @@
 //! scores, and what was measured stands beside the adapter in `reward_model.json` ([`Facts`]).
 //! [`RewardModel`] scores with the result.
 
+pub(crate) mod adapter;
 pub(crate) mod error;
-mod facts;
+pub(crate) mod facts;
 mod held_out;
+pub(crate) mod kind;
 mod pair;
-mod pass;
+pub(crate) mod pass;
 mod scorer;
 
 use std::collections::BTreeMap;
@@ -34,13 +36,14 @@ use crate::order::Endless;
 use crate::plan::Plan;
 use crate::probe::Probe;
 use crate::session::{Session, restore};
-use crate::student::Student;
+use crate::student::{FactsFile, Student};
 use crate::update::{self, UpdateSettings};
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
 pub use self::error::{RewardModelError, ScoreError};
 pub use self::facts::{Base, Estimate, Facts, Length, PairFigures, Part, Reliability};
 pub use self::held_out::score_pairs;
+pub use self::kind::ScorerKind;
 pub use self::pair::{Split, TokenPair, TokenPairs, hold_out, shared, token_pairs};
 use self::pass::{PairPass, StepScores};
 pub use self::scorer::{RewardModel, TokenReply};
@@ -71,8 +74,7 @@ impl Student {
     pub fn add_score_head(&mut self, config: &Config) -> Result<(), TrainError> {
         if config.training.train == Trained::Full {
             return Err(TrainError::Settings(
-                "a reward model is an adapter with a score head: leave `training.train` at `lora`"
-                    .to_owned(),
+                "a score head is kept with an adapter: leave `training.train` at `lora`".to_owned(),
             ));
         }
         if !self.decoder.has_score_head() {
@@ -138,7 +140,8 @@ fn steps(student: &mut Student, session: &mut Session, rm: &Rm<'_>) -> Result<En
             let seconds = since.elapsed().as_secs_f64();
             values.insert(metric::TIME_HELD_OUT_S.name.to_owned(), seconds);
             if is_last {
-                student.facts = Some(facts(student, rm, &figures)?.to_json());
+                let text = facts(student, rm, &figures)?.to_json().into_bytes();
+                student.facts = Some(FactsFile { kind: ScorerKind::Reward, text });
             }
         }
         let took = began.elapsed();

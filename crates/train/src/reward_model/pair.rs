@@ -13,6 +13,7 @@ use whetstone_model::Pretrained;
 use whetstone_model::template::Options;
 
 use crate::error::TrainError;
+use crate::hold_out::HoldOut;
 use crate::rows::Ending;
 
 /// A pair as tokens.
@@ -127,24 +128,8 @@ pub fn hold_out(preferences: Vec<Preference>, config: &Config) -> Result<Split, 
             preferences.len()
         )));
     }
-    let seed = Seed::new(config.seed);
-    let mut drawn: Vec<(u64, &String, usize)> = by_key
-        .iter()
-        .map(|(key, &count)| (seed.derive(&format!("held-out pairs {key}"), 0).get(), key, count))
-        .collect();
-    drawn.sort_unstable();
-    // One task or prompt is left to learn from, whatever the fraction.
-    drawn.pop();
-    #[expect(clippy::cast_precision_loss, reason = "pairs of a file")]
-    let wanted = config.rm.held_out_fraction * preferences.len() as f64;
-    let (mut chosen, mut count) = (BTreeSet::new(), 0_u32);
-    for (_, key, pairs) in drawn {
-        if !chosen.is_empty() && f64::from(count) >= wanted {
-            break;
-        }
-        chosen.insert(key.clone());
-        count = count.saturating_add(u32::try_from(pairs).unwrap_or(u32::MAX));
-    }
+    let (seed, fraction) = (Seed::new(config.seed), config.rm.held_out_fraction);
+    let chosen = HoldOut { seed, name: "held-out pairs", fraction }.draw(&by_key);
     let (held_out, train) =
         preferences.into_iter().partition(|preference| chosen.contains(&key(preference)));
     Ok(Split { train, held_out })

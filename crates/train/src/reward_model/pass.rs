@@ -171,7 +171,7 @@ fn sides(pair: &TokenPair) -> [&[u32]; 2] {
 }
 
 /// Sequences that are asked for the score behind their last token.
-fn batch<'t>(
+pub(crate) fn batch<'t>(
     decoder: &Decoder,
     sequences: impl Iterator<Item = &'t [u32]>,
 ) -> Result<Batch, BatchError> {

@@ -4,25 +4,20 @@
 //! not a reward model, that of another base or another tokenizer, and weights that are not finite are
 //! refused. Scores are normalised: those of held-out replies have mean 0 and standard deviation 1.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use whetstone_model::Pretrained;
-use whetstone_model::adapter::{SETTINGS_FILE, WEIGHTS_FILE};
 use whetstone_model::decoder::Decoder;
-use whetstone_model::safetensors::Safetensors;
-use whetstone_model::weights::{Weights, WeightsError};
 
-use super::error::{RewardModelError, ScoreError};
-use super::facts::{Base, Facts};
-use super::pass::scores;
-
-/// The score head's weights, under PEFT's name.
-const SCORE_WEIGHT: &str = "base_model.model.score.weight";
+use super::adapter::{AskedBase, ScoreAdapter};
+use super::error::RewardModelError;
+use super::facts::Facts;
+use super::kind::ScorerKind;
 
 /// A reward model whose directory was checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewardModel {
-    dir: PathBuf,
+    adapter: ScoreAdapter,
     facts: Facts,
 }
 
@@ -43,17 +38,13 @@ impl RewardModel {
     /// If it is not a reward model, not one of this base and tokenizer, or its weights are not finite.
     pub fn open(dir: &Path, base: &Pretrained, name: &str) -> Result<Self, RewardModelError> {
         let facts = Facts::read(dir)?;
-        let found = Base::of(base, name).map_err(|err| unread(dir, err))?;
-        if let Some(problem) = difference(&facts.base, &found) {
-            return Err(RewardModelError::OtherBase {
-                dir: dir.to_owned(),
-                expected: facts.base.name,
-                found: name.to_owned(),
-                problem,
-            });
-        }
-        check_weights(dir)?;
-        Ok(Self { dir: dir.to_owned(), facts })
+        let adapter = ScoreAdapter::open(
+            ScorerKind::Reward,
+            dir,
+            &facts.base,
+            AskedBase { model: base, name },
+        )?;
+        Ok(Self { adapter, facts })
     }
 
     /// Loads its adapter and its score head as the decoder's active adapter, which has neither yet.
@@ -62,15 +53,7 @@ impl RewardModel {
     ///
     /// If they cannot be read.
     pub fn load(&self, decoder: &mut Decoder) -> Result<(), RewardModelError> {
-        let loaded = decoder.load_adapter(&self.dir);
-        loaded.map_err(|source| RewardModelError::Adapter {
-            dir: self.dir.clone(),
-            source: Box::new(source),
-        })?;
-        if decoder.has_score_head() {
-            return Ok(());
-        }
-        Err(self.failed(ScoreError::NoHead))
+        self.adapter.load(decoder)
     }
 
     /// What is known of it.
@@ -80,7 +63,7 @@ impl RewardModel {
 
     /// Its directory.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.adapter.dir()
     }
 
     /// The normalised score of each reply, `micro_batch` replies at a time. The decoder's active adapter
@@ -98,11 +81,7 @@ impl RewardModel {
         let sequences: Vec<Vec<u32>> =
             replies.iter().map(|reply| [reply.prompt, reply.completion].concat()).collect();
         let sequences: Vec<&[u32]> = sequences.iter().map(Vec::as_slice).collect();
-        let raw =
-            scores(decoder, &sequences, micro_batch, |_| ()).map_err(|err| self.failed(err))?;
-        if let Some(at) = raw.iter().position(|score| !score.is_finite()) {
-            return Err(self.failed(ScoreError::NotFinite { at, value: raw[at] }));
-        }
+        let raw = self.adapter.scores(decoder, &sequences, micro_batch)?;
         Ok(raw.into_iter().map(|score| self.normalised(score)).collect())
     }
 
@@ -110,48 +89,4 @@ impl RewardModel {
     pub fn normalised(&self, score: f64) -> f64 {
         (score - self.facts.mean) / self.facts.std
     }
-
-    fn failed(&self, source: ScoreError) -> RewardModelError {
-        RewardModelError::Score { dir: self.dir.clone(), source }
-    }
-}
-
-/// How two bases differ; names may, since a model can move.
-fn difference(expected: &Base, found: &Base) -> Option<String> {
-    let sizes = [
-        ("layers", expected.layers, found.layers),
-        ("numbers in a hidden state", expected.width, found.width),
-        ("rows in the embedding", expected.vocab, found.vocab),
-    ];
-    for (what, expected, found) in sizes {
-        if expected != found {
-            return Some(format!("that has {expected} {what}, this {found}"));
-        }
-    }
-    if expected.tokenizer != found.tokenizer {
-        return Some("the two have different tokenizers".to_owned());
-    }
-    (expected.weights != found.weights)
-        .then(|| "the two have the same shapes, but different weights".to_owned())
-}
-
-fn unread(dir: &Path, source: WeightsError) -> RewardModelError {
-    RewardModelError::Weights { dir: dir.to_owned(), source: Box::new(source) }
-}
-
-/// Reads all weights, which refuses those that are not finite, and looks for the score head.
-fn check_weights(dir: &Path) -> Result<(), RewardModelError> {
-    let unread = |source| unread(dir, source);
-    let file = Safetensors::open_file(&dir.join(WEIGHTS_FILE)).map_err(unread)?;
-    for name in file.names() {
-        let mut values = vec![0.0_f32; file.expect(name).map_err(unread)?.numbers()];
-        file.read(name, &mut values).map_err(unread)?;
-    }
-    if file.tensor(SCORE_WEIGHT).is_none() {
-        return Err(RewardModelError::Facts {
-            path: dir.join(SETTINGS_FILE),
-            problem: "the adapter has no score head".to_owned(),
-        });
-    }
-    Ok(())
 }

@@ -2,10 +2,12 @@
 //! measured of them. GRPO and PPO have this in common.
 
 pub(crate) mod collecting;
+pub(crate) mod companion;
 mod difficulty;
 pub(crate) mod held_out;
 pub(crate) mod metrics;
 pub(crate) mod paid;
+pub(crate) mod process;
 pub(crate) mod record;
 pub(crate) mod sequences;
 pub(crate) mod suspects;

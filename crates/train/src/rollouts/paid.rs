@@ -10,30 +10,23 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use whetstone_core::config::{Config, RewardConfig, Trained};
+use whetstone_core::config::{Config, RewardConfig};
 use whetstone_core::metric;
 use whetstone_core::reward::{MODEL, Reward, Term};
-use whetstone_model::adapter::AdapterSettings;
-use whetstone_model::decoder::{AdapterId, Decoder};
-use whetstone_record::plain_file::read_plain;
+use whetstone_model::decoder::Decoder;
 use whetstone_rollout::collect::Rollout;
 
+use super::companion::{ScoringAdapter, check_base_is_frozen, directory};
 use super::tasks::StepRollouts;
 use super::values::{Values, number};
-use crate::error::{CheckpointError, TrainError};
-use crate::reward_model::{RewardModel, TokenReply};
-use crate::student::{Companion, REWARD_MODEL_FILE, Student};
-
-/// The folder of a reward model in a checkpoint, and the name of its adapter.
-const FOLDER: &str = "reward_model";
-/// Bytes of `reward_model.json`, at most.
-const FACTS_LIMIT_BYTES: u64 = 1 << 20;
+use crate::error::TrainError;
+use crate::reward_model::{RewardModel, ScorerKind, TokenReply};
+use crate::student::Student;
 
 /// A reward model as one more adapter on the student's base.
 #[derive(Debug)]
 pub(crate) struct RewardAdapter {
-    policy: AdapterId,
-    adapter: AdapterId,
+    adapter: ScoringAdapter,
     model: RewardModel,
 }
 
@@ -46,27 +39,12 @@ impl RewardAdapter {
         given: Option<&Path>,
         checkpoint: Option<&Path>,
     ) -> Result<Option<Self>, TrainError> {
-        let saved = checkpoint.map(|dir| dir.join(FOLDER)).filter(|dir| dir.is_dir());
-        let Some(dir) = saved.as_deref().or(given) else { return Ok(None) };
-        if config.training.train == Trained::Full {
-            let problem = "a reward model is an adapter on the student's base, which `training.train=full` \
-                           changes: set `training.train=lora`, or `reward.model=`";
-            return Err(TrainError::Settings(problem.to_owned()));
-        }
-        let model = RewardModel::open(dir, &student.model, &config.student.model_name)?;
-        let policy = student.decoder.active_adapter();
-        let adapter = student.decoder.new_adapter(FOLDER);
-        model.load(&mut student.decoder)?;
-        student.decoder.train_adapter(adapter, false);
-        let settings = AdapterSettings::of_dir(dir)
-            .map_err(|err| TrainError::damaged(dir, CheckpointError::Adapter(err)))?;
-        // As it stands there: a number that is read and written again may differ in its last bit.
-        let facts = read_plain(&dir.join(REWARD_MODEL_FILE), FACTS_LIMIT_BYTES)
-            .map_err(|err| TrainError::damaged(dir, CheckpointError::Read(err)))?;
-        let facts = Some(facts);
-        student.companions.push(Companion { folder: FOLDER, adapter, settings, facts });
-        student.decoder.activate(policy);
-        Ok(Some(Self { policy, adapter, model }))
+        let kind = ScorerKind::Reward;
+        let Some(dir) = directory(kind, given, checkpoint) else { return Ok(None) };
+        check_base_is_frozen(config, kind)?;
+        let model = RewardModel::open(&dir, &student.model, &config.student.model_name)?;
+        let adapter = ScoringAdapter::add(student, kind, &dir, |decoder| model.load(decoder))?;
+        Ok(Some(Self { adapter, model }))
     }
 
     /// Adds what it pays to the rewards of a step.
@@ -76,12 +54,11 @@ impl RewardAdapter {
         config: &Config,
         step_rollouts: &mut StepRollouts,
     ) -> Result<Paid, TrainError> {
-        student.decoder.activate(self.adapter);
         let micro_batch = config.training.per_device_train_batch_size as usize;
-        let scorer = Scorer { model: &self.model, decoder: &student.decoder, micro_batch };
-        let paid = pay(scorer, &config.reward, step_rollouts);
-        student.decoder.activate(self.policy);
-        paid
+        self.adapter.with(student, |student| {
+            let scorer = Scorer { model: &self.model, decoder: &student.decoder, micro_batch };
+            pay(scorer, &config.reward, step_rollouts)
+        })
     }
 }
 

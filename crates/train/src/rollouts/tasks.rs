@@ -48,6 +48,8 @@ pub(crate) struct StepRollouts {
     pub(crate) sampling: Duration,
     /// Whether they are those of a file: nothing was sampled.
     pub(crate) is_recorded: bool,
+    /// The probabilities of a process reward model: of each group, of each rollout, one for each transition.
+    pub(crate) process: Vec<Vec<Vec<f64>>>,
 }
 
 /// A step that is to come.

@@ -16,6 +16,7 @@ mod held_out;
 mod invariance;
 mod lost;
 mod ppo;
+mod process_reward;
 mod recorded;
 mod reward_model;
 mod school;

@@ -59,6 +59,8 @@ pub(crate) struct School {
     /// Told every reply as the environment gets it.
     pub(crate) replied: Arc<Replied>,
     pub(crate) threads: usize,
+    /// The directory of a process reward model that pays in GRPO and PPO.
+    pub(crate) process_model: Option<PathBuf>,
     /// What computes instead of the CPU.
     pub(crate) gpu: Option<Device>,
 }
@@ -86,6 +88,7 @@ impl School {
             environment: None,
             replied: Arc::new(|_| ()),
             threads: 1,
+            process_model: None,
             gpu: None,
         }
     }
@@ -145,6 +148,7 @@ impl School {
         let pays = Pays { worth: Arc::clone(&self.worth), replied: Arc::clone(&self.replied) };
         let training = Grpo {
             reward_model: None,
+            process_model: self.process_model.as_deref(),
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
@@ -169,6 +173,7 @@ impl School {
         let recorded = Recorded::read(file, &student, &self.config, &self.tasks)?;
         let training = Grpo {
             reward_model: None,
+            process_model: None,
             config: &self.config,
             source: grpo::Source::Recorded(&recorded),
             held_out: &[],
@@ -250,6 +255,7 @@ impl School {
             limits: Limits::default(),
             initial: models.initial,
             reward_model: models.reward_model,
+            process_model: self.process_model.as_deref(),
             checkpoint,
             watch,
         };

@@ -7,7 +7,10 @@
 //!
 //! An episode of several turns is one sequence, in which only what the model said is trained, if each prompt
 //! begins with the tokens of the turns before it. A turn for which that does not hold, because the chat
-//! template rewrites earlier turns, begins another sequence.
+//! template rewrites earlier turns, begins another sequence. With `grpo.advantage_by = "step"` a turn's tokens
+//! have an advantage of their own ([`turns`]).
+
+mod turns;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,17 +18,18 @@ use std::ops::Range;
 use serde::Serialize;
 use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
-use whetstone_algo::{Advantages, OwnedAdvantages, Totals};
+use whetstone_algo::{Advantages, Mean, OwnedAdvantages, Totals};
 use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
 use whetstone_core::outcome::Evidence;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
 
+use self::turns::turn_advantages;
 use super::best::best;
 use super::budget;
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::rollouts::sequences::{RolloutIndex, SampledSequence, sampled_sequences};
+use crate::rollouts::sequences::{RolloutIndex, SampledSequence, TurnTokens, sampled_sequences};
 use crate::rollouts::tasks::StepRollouts;
 
 /// An episode, or turns of one, as a sequence to train on, with its advantage.
@@ -48,7 +52,17 @@ struct GroupAdvantages<'a> {
     at: usize,
     group: &'a Group,
     advantages: &'a [f64],
+    /// Those of the turns of each, where turns have their own.
+    turns: Option<&'a [Vec<f64>]>,
     is_dead: bool,
+}
+
+/// The advantage of an episode's tokens.
+#[derive(Clone, Copy)]
+enum EpisodeAdvantage<'a> {
+    Whole(f64),
+    /// One for each turn.
+    Turns(&'a [f64]),
 }
 
 /// The training batch of a step.
@@ -90,19 +104,27 @@ impl Batch {
         let rule = GroupRule::new(config);
         let mut batch = Self { teacher: step_rollouts.teacher.clone(), ..Self::default() };
         for (at, group) in step_rollouts.groups.iter().enumerate() {
-            let advantages = advantage::of_group(&group.compared(), rule)?;
-            let is_dead = group.is_dead(rule.floor);
+            let turns = turn_advantages(config, step_rollouts, at)?;
+            let advantages = match &turns {
+                Some(turns) => turns.iter().map(|turns| mean(turns)).collect(),
+                None => advantage::of_group(&group.compared(), rule)?,
+            };
+            let is_dead = match &turns {
+                Some(turns) => turns.iter().flatten().all(|&advantage| advantage == 0.0),
+                None => group.is_dead(rule.floor),
+            };
             batch.dead_groups += usize::from(is_dead);
             batch.solved_groups += usize::from(is_dead && is_solved(group));
             batch.unsolved_groups += usize::from(is_dead && is_unsolved(group));
             if !is_dead || config.grpo.dead_groups == DeadGroups::Keep {
-                let advantages = GroupAdvantages { at, group, advantages: &advantages, is_dead };
-                batch.add(config, &advantages);
+                let (advantages, turns) = (&advantages, turns.as_deref());
+                batch.add(config, &GroupAdvantages { at, group, advantages, turns, is_dead });
             } else if budget::is_set(config) {
                 batch.idle.extend(group.rollouts.iter().enumerate().flat_map(
                     |(index, rollout)| {
                         let index = RolloutIndex { group: at, rollout: index };
-                        train_sequences(&rollout.turns, index, 0.0)
+                        let turns = rollout.turns.iter().enumerate();
+                        train_sequences(turns, index, EpisodeAdvantage::Whole(0.0))
                     },
                 ));
             }
@@ -115,14 +137,18 @@ impl Batch {
     }
 
     fn add(&mut self, config: &Config, of_group: &GroupAdvantages<'_>) {
-        let GroupAdvantages { at, group, advantages, is_dead } = *of_group;
+        let GroupAdvantages { at, group, advantages, turns, is_dead } = *of_group;
         for ((index, rollout), &advantage) in group.rollouts.iter().enumerate().zip(advantages) {
             let index = RolloutIndex { group: at, rollout: index };
-            let is_masked = |turn: &&Turn| {
+            let advantage = match turns {
+                Some(turns) => EpisodeAdvantage::Turns(&turns[index.rollout]),
+                None => EpisodeAdvantage::Whole(advantage),
+            };
+            let is_masked = |(_, turn): &(usize, &Turn)| {
                 config.grpo.mask_truncated_completions && turn.completion.finish == Finish::Length
             };
-            let (masked, whole): (Vec<&Turn>, Vec<&Turn>) =
-                rollout.turns.iter().partition(is_masked);
+            let (masked, whole): (Vec<_>, Vec<_>) =
+                rollout.turns.iter().enumerate().partition(is_masked);
             self.masked.extend(train_sequences(masked, index, advantage));
             let mut counts = train_sequences(whole, index, advantage);
             let tokens = counts.iter().map(|part| part.example.trained_tokens() as u64).sum();
@@ -186,7 +212,7 @@ impl Batch {
             let RolloutIndex { group, rollout } = sequence.rollout;
             sequence.advantage = OwnedAdvantages::Whole(self.advantages[group][rollout]);
         }
-        let mut mean = whetstone_algo::Mean::default();
+        let mut mean = Mean::default();
         charges.iter().flatten().for_each(|&charge| mean.add(charge));
         self.charge = mean.get();
         Ok(())
@@ -261,14 +287,14 @@ fn is_unsolved(group: &Group) -> bool {
 
 /// Turns of a rollout as sequences to learn from.
 fn train_sequences<'t>(
-    turns: impl IntoIterator<Item = &'t Turn>,
+    turns: impl IntoIterator<Item = (usize, &'t Turn)>,
     rollout: RolloutIndex,
-    advantage: f64,
+    advantage: EpisodeAdvantage<'_>,
 ) -> Vec<TrainSequence> {
     let with_advantage = |sequence: SampledSequence| TrainSequence {
+        advantage: advantage.of(&sequence),
         example: sequence.example,
         sampled: sequence.sampled,
-        advantage: OwnedAdvantages::Whole(advantage),
         episode_tokens: None,
         rollout,
         is_dead: false,
@@ -279,7 +305,32 @@ fn train_sequences<'t>(
 /// The same without what is known of their sampling.
 fn examples(turns: &[Turn]) -> impl Iterator<Item = Example> {
     let rollout = RolloutIndex { group: 0, rollout: 0 };
-    train_sequences(turns, rollout, 0.0).into_iter().map(|sequence| sequence.example)
+    let turns = turns.iter().enumerate();
+    let sequences = train_sequences(turns, rollout, EpisodeAdvantage::Whole(0.0));
+    sequences.into_iter().map(|sequence| sequence.example)
+}
+
+impl EpisodeAdvantage<'_> {
+    /// The advantages of a sequence. Tokens that the model did not say have none.
+    fn of(self, sequence: &SampledSequence) -> OwnedAdvantages {
+        match self {
+            Self::Whole(advantage) => OwnedAdvantages::Whole(advantage),
+            Self::Turns(turns) => {
+                let mut tokens = vec![0.0; sequence.sampled.len()];
+                for TurnTokens { turn, tokens: range } in &sequence.turns {
+                    tokens[range.clone()].fill(turns[*turn]);
+                }
+                OwnedAdvantages::Tokens(tokens)
+            }
+        }
+    }
+}
+
+/// The mean advantage of an episode's turns, as it is recorded.
+fn mean(turns: &[f64]) -> f64 {
+    let mut mean = Mean::default();
+    turns.iter().for_each(|&advantage| mean.add(advantage));
+    mean.get().unwrap_or(0.0)
 }
 
 #[cfg(test)]

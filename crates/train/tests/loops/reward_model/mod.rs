@@ -263,7 +263,7 @@ fn a_run_that_was_killed_goes_on_from_its_checkpoint_to_the_same_bytes() {
     assert_eq!(plain(&school, "whole"), plain(&school, "cut"));
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
