@@ -12,6 +12,12 @@
 //! the median over the models of the best of five rounds. A step above 2 ms at 50 rows ends the benchmark with 1.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "small whole numbers"
+)]
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -105,14 +111,12 @@ fn feasible(rows: usize, variables: usize, random: &mut Random) -> Model {
         model.variables.push(Variable { name, cost, lower: 0.0, upper, kind });
     }
     for index in 0..rows {
-        let terms = (0..variables)
-            .filter(|_| random.whole(9) < 3.0)
-            .map(|variable| (variable, 1.0 + random.whole(8)));
-        let terms: Vec<Term> = terms
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|(variable, coefficient)| Term { variable, coefficient })
-            .collect();
+        let mut terms = Vec::new();
+        for variable in 0..variables {
+            if random.whole(9) < 3.0 {
+                terms.push(Term { variable, coefficient: 1.0 + random.whole(8) });
+            }
+        }
         let activity: f64 = terms.iter().map(|term| term.coefficient * plan[term.variable]).sum();
         let (lower, upper) = match index % 3 {
             0 => (activity - random.whole(5), f64::INFINITY),
@@ -140,7 +144,7 @@ fn contradict(model: &mut Model, random: &mut Random) {
     model.rows.push(Row { name: "demand".to_owned(), terms, lower: limit, upper: f64::INFINITY });
 }
 
-/// SplitMix64.
+/// `SplitMix64`.
 struct Random(u64);
 
 impl Random {
