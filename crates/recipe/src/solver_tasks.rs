@@ -1,5 +1,7 @@
 //! Tasks of the solver environment: generated ones, in halves.
 
+use std::thread;
+
 use whetstone_core::{Seed, Task};
 use whetstone_data::part::Partition;
 use whetstone_data::solver::{SolverOptions, SolverTasks, families};
@@ -44,10 +46,14 @@ impl SolverRequest {
             (Partition::Validation, "solver-validation", validation),
         ];
         for (part, stage, count) in halves.into_iter().filter(|(.., count)| *count > 0) {
-            let mut tasks = SolverTasks::new(&self.options, seed.derive(stage, 0));
-            for _ in 0..count {
-                made.push((part, tasks.next(part).map_err(Failure::Generate)?.task));
+            let tasks = SolverTasks::new(&self.options, seed.derive(stage, 0));
+            let make = |number| {
+                let task = tasks.make(part, number).map(|made| made.task);
                 progress.add_one();
+                task
+            };
+            for task in in_parallel(count as u64, &make) {
+                made.push((part, task.map_err(Failure::Generate)?));
             }
         }
         progress.finish();
@@ -61,4 +67,18 @@ impl SolverRequest {
             None => Ok(()),
         }
     }
+}
+
+/// Calls `make` with each number below `count` on all cores; the results in the order of the numbers.
+fn in_parallel<T: Send>(count: u64, make: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, usize::from) as u64;
+    let part = |thread: u64| (thread..count).step_by(threads as usize).map(make).collect();
+    let mut parts: Vec<std::vec::IntoIter<T>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|at| scope.spawn(move || part(at))).collect();
+        let join = |worker: thread::ScopedJoinHandle<'_, Vec<T>>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).into_iter()
+        };
+        workers.into_iter().map(join).collect()
+    });
+    (0..count).filter_map(|at| parts[(at % threads) as usize].next()).collect()
 }

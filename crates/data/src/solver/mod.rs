@@ -24,13 +24,18 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use whetstone_core::program::Language;
 use whetstone_core::task::Task;
+use whetstone_core::tests::Tests;
+use whetstone_core::wire::Object;
 use whetstone_core::{Seed, TaskId};
 pub use whetstone_env::solver::View;
 use whetstone_env::solver::{self, Action, Problem};
-use whetstone_solver::{Infeasibility, Limits, Member, Model, SolverError, Verdict, solve};
+use whetstone_solver::{
+    Infeasibility, Limits, Member, Model, SolverError, Verdict, find_iis, solve,
+};
 
 use self::families::{FAMILIES, Family};
 pub use self::inject::InjectionKind;
@@ -59,15 +64,10 @@ pub struct SolverTask {
     pub problem: Problem,
 }
 
-/// Why draws were discarded, with counts.
-pub type Discarded = BTreeMap<&'static str, u64>;
-
 /// Generates problems.
 pub struct SolverTasks<'a> {
     options: &'a SolverOptions,
     seed: Seed,
-    next: u64,
-    discarded: Discarded,
 }
 
 /// The names of the families, those for validation last.
@@ -94,16 +94,11 @@ pub enum GenerateError {
 impl<'a> SolverTasks<'a> {
     /// Problems of a seed.
     pub fn new(options: &'a SolverOptions, seed: Seed) -> Self {
-        Self { options, seed, next: 0, discarded: Discarded::new() }
+        Self { options, seed }
     }
 
-    /// The reasons for which draws were discarded.
-    pub fn discarded(&self) -> &Discarded {
-        &self.discarded
-    }
-
-    /// The next problem of a half; families take turns.
-    pub fn next(&mut self, part: Partition) -> Result<SolverTask, GenerateError> {
+    /// The problem with this number of a half. Each has a seed of its own, so they can be made in any order.
+    pub fn make(&self, part: Partition, number: u64) -> Result<SolverTask, GenerateError> {
         let families: Vec<&Family> = FAMILIES
             .iter()
             .filter(|family| family.part == part && self.options.has_family(family.name))
@@ -111,8 +106,6 @@ impl<'a> SolverTasks<'a> {
         if families.is_empty() {
             return Err(GenerateError::NoFamily);
         }
-        let number = self.next;
-        self.next += 1;
         let seed = self.seed.derive("solver-task", number);
         let mut random = Random::new(seed);
         let family = families[random.below(families.len())];
@@ -121,13 +114,9 @@ impl<'a> SolverTasks<'a> {
             // Dense models have little room for several conflicts: after some draws, one fewer is enough.
             let fewer =
                 conflicts.saturating_sub(tried / FEWER).max(*self.options.conflicts.start());
-            match self.draw(family, fewer, &mut random) {
-                Ok(problem) => {
-                    let task = as_task(&problem, number)
-                        .map_err(|_| GenerateError::Rare { family: family.name, tries: 1 })?;
-                    return Ok(SolverTask { part, task, problem });
-                }
-                Err(reason) => *self.discarded.entry(reason).or_default() += 1,
+            if let Ok((problem, found)) = self.draw(family, fewer, &mut random) {
+                let task = as_task(&problem, &found, number);
+                return Ok(SolverTask { part, task, problem });
             }
         }
         Err(GenerateError::Rare { family: family.name, tries: TRIES as u64 })
@@ -139,7 +128,7 @@ impl<'a> SolverTasks<'a> {
         family: &Family,
         conflicts: usize,
         random: &mut Random,
-    ) -> Result<Problem, &'static str> {
+    ) -> Result<(Problem, Infeasibility), &'static str> {
         let size = self.options.draw_size(conflicts, random);
         let mut draft = (family.draw)(random, size);
         draft.shuffle(random);
@@ -149,7 +138,7 @@ impl<'a> SolverTasks<'a> {
             return Err("base model has no optimum");
         }
         let (mut broken, mut undo) = injected(&base, conflicts, self.options, random)?;
-        let Verdict::Infeasible(found) = verdict(&broken)? else { return Err("still feasible") };
+        let found = infeasible(&broken)?.ok_or("still feasible")?;
         if !self.options.takes_iis(found.members.len()) {
             return Err("size of the IIS");
         }
@@ -160,7 +149,7 @@ impl<'a> SolverTasks<'a> {
         undo.iter_mut().for_each(|action| renaming.action(action));
         let family = family.name.to_owned();
         let (view, show_iis) = (self.options.draw_view(random), self.options.show_iis);
-        Ok(Problem { family, view, show_iis, broken, base: Some(base), undo })
+        Ok((Problem { family, view, show_iis, broken, base: Some(base), undo }, found))
     }
 }
 
@@ -178,6 +167,18 @@ fn verdict(model: &Model) -> Result<Verdict, &'static str> {
         SolverError::OutOfBudget { .. } => "solver out of budget",
         _ => "no certified verdict",
     })
+}
+
+/// The IIS of an infeasible model. Models without integers, and those whose relaxation is infeasible, need no search
+/// for an optimum first.
+fn infeasible(model: &Model) -> Result<Option<Infeasibility>, &'static str> {
+    if !model.has_integers() {
+        return find_iis(model, &Limits::default(), 0).map_err(|_| "no certified verdict");
+    }
+    match verdict(model)? {
+        Verdict::Infeasible(found) => Ok(Some(found)),
+        Verdict::Optimal(_) | Verdict::Unbounded(_) => Ok(None),
+    }
 }
 
 /// Injects so many conflicts, each infeasible alone and none sharing a row with another.
@@ -219,7 +220,7 @@ fn conflict(
     for _ in 0..INJECTIONS {
         let mut alone = base.clone();
         let Some(undo) = inject(&mut alone, kind, random) else { continue };
-        let Verdict::Infeasible(found) = verdict(&alone)? else {
+        let Some(found) = infeasible(&alone)? else {
             reason = "still feasible";
             continue;
         };
@@ -273,21 +274,18 @@ fn member_names(model: &Model, found: &Infeasibility) -> Vec<String> {
 }
 
 /// The problem as a task.
-fn as_task(problem: &Problem, number: u64) -> Result<Task, String> {
-    let statement = solver::statement(problem).map_err(|err| err.to_string())?;
-    let Verdict::Infeasible(found) = verdict(&problem.broken)? else {
-        return Err("the broken model is feasible".to_owned());
-    };
-    Ok(Task {
-        id: TaskId::try_from(format!("solver/{}/{number}", problem.family))?,
+fn as_task(problem: &Problem, found: &Infeasibility, number: u64) -> Task {
+    let id = format!("solver/{}/{number}", problem.family);
+    Task {
+        id: TaskId::try_from(id).expect("a family and a number are a name"),
         source: Some(format!("solver/{}", problem.family)),
         difficulty: Some(solver::difficulty(found.members.len()).to_owned()),
-        statement,
-        language: whetstone_core::program::Language::default(),
+        statement: solver::statement(problem, found),
+        language: Language::default(),
         reference: None,
         setup: String::new(),
-        tests: whetstone_core::tests::Tests::Absent,
+        tests: Tests::Absent,
         body: Some(problem.body()),
-        rest: whetstone_core::wire::Object::new(),
-    })
+        rest: Object::new(),
+    }
 }

@@ -13,8 +13,8 @@ use whetstone_env::solver::View;
 use super::*;
 
 fn some(count: usize, part: Partition, options: &SolverOptions) -> Vec<SolverTask> {
-    let mut tasks = SolverTasks::new(options, Seed::new(7));
-    (0..count).map(|_| tasks.next(part).unwrap()).collect()
+    let tasks = SolverTasks::new(options, Seed::new(7));
+    (0..count as u64).map(|number| tasks.make(part, number).unwrap()).collect()
 }
 
 fn environments(tasks: &[SolverTask]) -> Environments {
@@ -94,8 +94,8 @@ fn the_halves_share_no_family_and_all_families_and_injections_occur() {
 fn the_same_seed_makes_the_same_problems_and_another_one_others() {
     let options = SolverOptions::default();
     let lines = |seed| -> Vec<String> {
-        let mut tasks = SolverTasks::new(&options, Seed::new(seed));
-        (0..10).map(|_| tasks.next(Partition::Train).unwrap().task.to_line()).collect()
+        let tasks = SolverTasks::new(&options, Seed::new(seed));
+        (0..10).map(|at| tasks.make(Partition::Train, at).unwrap().task.to_line()).collect()
     };
     assert_eq!(lines(1), lines(1));
     assert_ne!(lines(1), lines(2));
@@ -139,8 +139,8 @@ fn options_are_kept_to() {
         assert!(!made.task.statement.contains("IIS"));
     }
     let none = SolverOptions { families: vec!["network".to_owned()], ..SolverOptions::default() };
-    let mut tasks = SolverTasks::new(&none, Seed::new(1));
-    assert!(matches!(tasks.next(Partition::Train), Err(GenerateError::NoFamily)));
+    let tasks = SolverTasks::new(&none, Seed::new(1));
+    assert!(matches!(tasks.make(Partition::Train, 0), Err(GenerateError::NoFamily)));
 }
 
 #[test]

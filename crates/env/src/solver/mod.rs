@@ -31,6 +31,7 @@ mod tests;
 use whetstone_core::message::Message;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
+use whetstone_solver::Infeasibility;
 
 pub use self::action::{Action, ActionError, Bound};
 use self::episode::Repair;
@@ -64,14 +65,9 @@ pub struct SolverEnvironment {
     max_steps: usize,
 }
 
-/// What a model is asked at the beginning: the instruction, the model, its status and the IIS.
-///
-/// # Errors
-///
-/// If the model is not infeasible, or the solver has no verdict.
-pub fn statement(problem: &Problem) -> Result<String, EnvError> {
-    let state = State::of(&problem.broken)?;
-    Ok(statement_of(problem, &state))
+/// What a model is asked at the beginning: the instruction, the model, its status and the IIS that was found.
+pub fn statement(problem: &Problem, found: &Infeasibility) -> String {
+    statement_of(problem, &State::infeasible(&problem.broken, found))
 }
 
 fn statement_of(problem: &Problem, state: &State) -> String {

@@ -1,7 +1,7 @@
 //! A model as the solver finds it: its status, and the IIS of an infeasible one.
 
 use whetstone_core::judgement::Infrastructure;
-use whetstone_solver::{Limits, Model, Optimum, SolverError, Verdict, solve};
+use whetstone_solver::{Infeasibility, Limits, Model, Optimum, SolverError, Verdict, solve};
 
 use super::render;
 use crate::environment::EnvError;
@@ -41,11 +41,14 @@ impl State {
                 Self { status: Status::Optimal(optimum), iis: Vec::new(), rows }
             }
             Verdict::Unbounded(_) => Self { status: Status::Unbounded, iis: Vec::new(), rows },
-            Verdict::Infeasible(found) => {
-                let names = found.members.iter().map(|&member| render::member(model, member));
-                Self { status: Status::Infeasible, iis: names.collect(), rows }
-            }
+            Verdict::Infeasible(found) => Self::infeasible(model, &found),
         })
+    }
+
+    /// An infeasible model, with the IIS that was found.
+    pub(super) fn infeasible(model: &Model, found: &Infeasibility) -> Self {
+        let names = found.members.iter().map(|&member| render::member(model, member));
+        Self { status: Status::Infeasible, iis: names.collect(), rows: model.rows.len() }
     }
 
     pub(super) fn optimum(&self) -> Option<&Optimum> {
