@@ -174,8 +174,7 @@ mod tests {
         SftTurn { user: user.to_owned(), reply: reply.to_owned() }
     }
 
-    const TASK: &str =
-        "Debug the infeasible optimization model.\nModel: [code]\nStatus: INFEASIBLE\nIIS: [c1, c2, c3]";
+    const TASK: &str = "Debug the infeasible optimization model.\nModel: [code]\nStatus: INFEASIBLE\nIIS: [c1, c2, c3]";
     const SAID: &str =
         "<think>\n1. IIS contains c1\n</think>\n\nDiagnosis: c1\nAction: DROP_CONSTRAINT c1";
 

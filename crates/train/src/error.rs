@@ -347,12 +347,10 @@ impl TrainError {
             Self::PromptsTooLong { .. } => {
                 Some("raise `training.max_length`, or lower `grpo.max_completion_length`")
             }
-            Self::NoRows => {
-                Some(
-                    "name other traces with `--traces` or rows with `--rows`, or collect some: \
+            Self::NoRows => Some(
+                "name other traces with `--traces` or rows with `--rows`, or collect some: \
                      `whet teach`",
-                )
-            }
+            ),
             Self::NoPairs { .. } => {
                 Some("raise `training.max_length`, or name other pairs with `--pairs`")
             }

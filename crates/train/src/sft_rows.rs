@@ -57,11 +57,13 @@ pub fn row_examples(
     let mut made = RowExamples::default();
     for row in rows {
         made.rows += 1;
-        let turns = Conversation { student, ending }.turns(row).map_err(|problem| {
-            TrainError::Row { row: made.rows, problem: problem.to_string() }
-        })?;
-        let examples: Vec<Example> =
-            sampled_sequences(turns.iter().enumerate()).into_iter().map(|sequence| sequence.example).collect();
+        let turns = Conversation { student, ending }
+            .turns(row)
+            .map_err(|problem| TrainError::Row { row: made.rows, problem: problem.to_string() })?;
+        let examples: Vec<Example> = sampled_sequences(turns.iter().enumerate())
+            .into_iter()
+            .map(|sequence| sequence.example)
+            .collect();
         if examples.iter().any(|example| example.tokens.len() > max_tokens) {
             made.too_long += 1;
         } else {
@@ -154,7 +156,11 @@ mod tests {
         while at < mask.len() {
             let end = (at..mask.len()).find(|&one| mask[one] != mask[at]).unwrap_or(mask.len());
             let text = decoded(model, &example.tokens[at..end]);
-            if mask[at] { trained.push(text) } else { shown.push(text) }
+            if mask[at] {
+                trained.push(text)
+            } else {
+                shown.push(text)
+            }
             at = end;
         }
         (trained, shown)

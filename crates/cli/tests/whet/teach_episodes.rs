@@ -84,7 +84,8 @@ fn broken_server() -> ChatServer {
 #[test]
 fn whatever_the_server_does_in_an_episode_it_comes_to_its_end_or_has_a_counted_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let task = |n: u64| guess(n, n).replace("Guess a number.", &format!("Guess number {n}.\\nTask/{n}."));
+    let task =
+        |n: u64| guess(n, n).replace("Guess a number.", &format!("Guess number {n}.\\nTask/{n}."));
     let tasks: String = (0..8).map(|n| task(n).replace(r"\nIt is below 10.", "")).collect();
     fs::write(dir.path().join("tasks.jsonl"), tasks).unwrap();
     let server = broken_server();

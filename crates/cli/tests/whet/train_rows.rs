@@ -17,7 +17,10 @@ fn expert_rows(dir: &Path) {
     let ran = whet_in(dir, &[&["teach", "--teacher=embedded"], &flags[..]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!((&report["rows"], &report["teachers"]["embedded"]["kept"]), (&10.into(), &10.into()));
+    assert_eq!(
+        (&report["rows"], &report["teachers"]["embedded"]["kept"]),
+        (&10.into(), &10.into())
+    );
 }
 
 #[test]
@@ -37,7 +40,11 @@ fn rows_of_an_expert_and_of_others_are_trained_and_no_other_file_resumes_the_run
     let more = ["--set=training.save_steps=2"];
     let ran = trained(dir.path(), &sft("whole", &[&flags[..], &more].concat()));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("12 rows, 12 examples; left out: 0 rows longer than 160"), "{}", ran.err);
+    assert!(
+        ran.err.contains("12 rows, 12 examples; left out: 0 rows longer than 160"),
+        "{}",
+        ran.err
+    );
     assert_eq!(steps(dir.path(), "whole"), [1, 2, 3, 4]);
     let inputs = fs::read_to_string(dir.path().join("runs/whole/inputs/inputs.json")).unwrap();
     assert!(inputs.contains("\"rows\": {"), "{inputs}");

@@ -40,7 +40,12 @@ impl Environment for Guess {
         Ok(Box::new(Guessing { number, messages, replies: 0 }))
     }
 
-    fn expert_reply(&self, task: &Task, _: Seed, _: &[Message]) -> Result<Option<String>, EnvError> {
+    fn expert_reply(
+        &self,
+        task: &Task,
+        _: Seed,
+        _: &[Message],
+    ) -> Result<Option<String>, EnvError> {
         let number: u64 = task.field("number").map_err(|err| EnvError::Task(err.to_string()))?;
         Ok(Some(number.to_string()))
     }

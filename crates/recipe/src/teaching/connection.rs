@@ -150,9 +150,10 @@ impl Connection {
         });
         let unlisted = self.models.as_ref().filter(|models| !models.contains(&self.model));
         self.hint = match unlisted {
-            Some(models) if !models.is_empty() => {
-                Some(format!("the server lists {}: set teacher.model_name or teacher.models", models.join(", ")))
-            }
+            Some(models) if !models.is_empty() => Some(format!(
+                "the server lists {}: set teacher.model_name or teacher.models",
+                models.join(", ")
+            )),
             _ => Some(
                 err.hint().unwrap_or("is the server running, and is this its address?").to_owned(),
             ),

@@ -129,8 +129,7 @@ impl<'a> TraceCollector<'a> {
         let open = self.asked.extent.open(&state.stored.table);
         // Read now: what is added to the journal from here on is offered by whoever adds it.
         let unjudged = state.stored.table.complete().filter(|(_, slot)| slot.verdict.is_none());
-        let unjudged: Vec<_> =
-            unjudged.map(|(place, slot)| (place, slot.answers[0])).collect();
+        let unjudged: Vec<_> = unjudged.map(|(place, slot)| (place, slot.answers[0])).collect();
         drop(state);
         let askers = usize::try_from(open).unwrap_or(usize::MAX).min(self.teaching.in_flight);
         let episodes = self.asked.has_episodes();
@@ -237,11 +236,7 @@ impl<'a> TraceCollector<'a> {
         Ok(answer)
     }
 
-    fn expert(
-        &self,
-        task: &Task,
-        messages: &[Message],
-    ) -> Result<Option<String>, Infrastructure> {
+    fn expert(&self, task: &Task, messages: &[Message]) -> Result<Option<String>, Infrastructure> {
         let reply = || self.asked.expert(task, messages);
         catch_panic("an environment's expert", reply)?.map_err(broken)
     }

@@ -45,7 +45,8 @@ pub use self::error::TeachError;
 pub use self::report::{FailureCount, TeachSummary, TeacherCounts, Tokens};
 use self::stored::Stored;
 pub use self::teacher::{
-    AskExpert, Embedded, Failure, NamedTeacher, Question, References, Refusal, Teacher, TeacherAnswer,
+    AskExpert, Embedded, Failure, NamedTeacher, Question, References, Refusal, Teacher,
+    TeacherAnswer,
 };
 use crate::score::BadLines;
 use crate::scorer::{EnvironmentSource, Scorer, ScorerParts};

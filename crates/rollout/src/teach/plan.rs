@@ -73,8 +73,7 @@ impl Plan {
             let at_once = if table.is_episode(task) { 1 } else { self.extent.per_request.max(1) };
             let end = first.saturating_add(at_once).min(self.extent.samples[teacher as usize]);
             self.next = self.extent.after(self.next, end);
-            let open =
-                |&sample: &u32| !table.is_complete(SampleId { task, teacher, sample });
+            let open = |&sample: &u32| !table.is_complete(SampleId { task, teacher, sample });
             let samples: Vec<_> = (first..end).filter(open).collect();
             if !samples.is_empty() {
                 return Some(Ask { task, teacher, samples });

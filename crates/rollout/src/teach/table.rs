@@ -139,8 +139,12 @@ mod tests {
         assert!(table.store(place(0, 0, 4), 0, 50));
         let stored: Vec<_> =
             table.complete().map(|(place, slot)| (place, slot.answers[0])).collect();
-        let expected =
-            [(place(0, 0, 4), 50), (place(0, 1, 3), 20), (place(2, 0, 0), 40), (place(2, 0, 1), 10)];
+        let expected = [
+            (place(0, 0, 4), 50),
+            (place(0, 1, 3), 20),
+            (place(2, 0, 0), 40),
+            (place(2, 0, 1), 10),
+        ];
         assert_eq!(stored, expected);
         assert!(!table.is_complete(place(1, 0, 7)) && !table.is_complete(place(0, 1, 4)));
     }

@@ -25,7 +25,11 @@ fn said(text: String, reasoning: Option<&str>) -> TeacherAnswer {
     let reasoning = reasoning.map(str::to_owned);
     let completion = Completion { text, reasoning, finish: Finish::Stop, tokens: None };
     let usage = Usage { prompt_tokens: 10, completion_tokens: 2, rest: Object::new() };
-    TeacherAnswer { model: "guesser-2".to_owned(), completions: vec![completion], usage: Some(usage) }
+    TeacherAnswer {
+        model: "guesser-2".to_owned(),
+        completions: vec![completion],
+        usage: Some(usage),
+    }
 }
 
 /// The number of replies in a question's conversation.
@@ -65,9 +69,8 @@ fn a_teacher_is_led_through_an_episode_with_the_whole_conversation() {
         Some(Ok(answer(question)))
     });
     let judge = Fake::default();
-    let report = school
-        .teach("out.jsonl", &Lesson { samples: 1, ..lesson(&teacher, &judge) })
-        .unwrap();
+    let report =
+        school.teach("out.jsonl", &Lesson { samples: 1, ..lesson(&teacher, &judge) }).unwrap();
     let lines = school.traces("out.jsonl");
     let expected = json!({
         "v": 1, "task_id": "g/6", "sample": 0, "prompt": "Guess 6?", "thinking": "It is above 5.",
@@ -161,8 +164,7 @@ fn each_teacher_is_asked_for_each_task_and_counted_by_itself() {
     let judge = Fake::default();
     let (good, weak) = (guesser(), StandIn::moody(|_, _| Some(Err(failed("refused")))));
     let of = |name, teacher, samples| NamedTeacher { name, teacher, samples };
-    let teachers =
-        [of("good", &good, 2), of("weak", &weak, 1), of("embedded", &Embedded, 1)];
+    let teachers = [of("good", &good, 2), of("weak", &weak, 1), of("embedded", &Embedded, 1)];
     let lesson = Lesson::of(&good, &judge);
     let report = school.teach_by("out.jsonl", &lesson, &teachers).unwrap();
     let lines = school.traces("out.jsonl");
@@ -183,7 +185,10 @@ fn each_teacher_is_asked_for_each_task_and_counted_by_itself() {
         ("g/9", "good", 1),
         ("g/9", "embedded", 0),
     ];
-    assert_eq!(of_line, expected.map(|(task, who, sample)| (task.to_owned(), who.to_owned(), sample)));
+    assert_eq!(
+        of_line,
+        expected.map(|(task, who, sample)| (task.to_owned(), who.to_owned(), sample))
+    );
     // The number 3 takes two turns, 9 is never found, and the reply to the program is none.
     let good = TeacherCounts { too_long: 2, unsolved: 4, ..TeacherCounts::default() };
     assert_eq!(report.teachers["good"], good);
@@ -213,8 +218,7 @@ fn a_reply_that_was_cut_off_is_told_to_the_environment_and_is_no_row() {
         Some(Ok(answer))
     });
     let judge = Fake::default();
-    let report =
-        school.teach("out.jsonl", &Lesson { samples: 1, ..lesson(&cut, &judge) }).unwrap();
+    let report = school.teach("out.jsonl", &Lesson { samples: 1, ..lesson(&cut, &judge) }).unwrap();
     let line = &school.traces("out.jsonl")[0];
     assert_eq!((&line["verdict"], &line["finish"]), (&json!("solved"), &json!("length")));
     assert_eq!(line["episode"]["turns"][0]["finish"], "length");

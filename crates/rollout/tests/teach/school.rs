@@ -14,8 +14,8 @@ use whetstone_env::python::Rules;
 use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Earlier, Failure, NamedTeacher, Question, Refusal, TeachError, TeachSummary, Teacher, TeacherAnswer,
-    Teaching, teach,
+    Earlier, Failure, NamedTeacher, Question, Refusal, TeachError, TeachSummary, Teacher,
+    TeacherAnswer, Teaching, teach,
 };
 use whetstone_sandbox::job::Limits;
 
