@@ -9,9 +9,10 @@ use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
 use crate::bootstrap::RESAMPLES;
+use crate::compared::Compared;
 use crate::episodes::{ComparedEpisodes, TaskPair};
 use crate::error::EvalError;
-use crate::estimate::{Difference, Estimate, compare, difference, pass_at_k};
+use crate::estimate::{Difference, difference};
 use crate::figure::{Figure, TaskFigures};
 use crate::results::{Results, TaskCount, best_of as chosen};
 use crate::sign_flip::FLIPS;
@@ -44,17 +45,6 @@ pub struct Comparison {
     pub gained: Vec<Flipped>,
     /// Tasks that the first solves and the second does not.
     pub lost: Vec<Flipped>,
-}
-
-/// One figure on both sides.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Compared {
-    /// The first.
-    pub before: Estimate,
-    /// The second.
-    pub after: Estimate,
-    /// Second minus first.
-    pub difference: Difference,
 }
 
 /// A task that one side solves and the other does not.
@@ -101,13 +91,6 @@ impl Comparison {
             gained,
             lost,
         })
-    }
-}
-
-impl Compared {
-    fn of([before, after]: [&[Tally]; 2], k: u64) -> Result<Self, EvalError> {
-        let difference = compare(before, after, k)?;
-        Ok(Self { before: pass_at_k(before, k)?, after: pass_at_k(after, k)?, difference })
     }
 }
 
@@ -197,6 +180,7 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::{Estimate, pass_at_k};
 
     /// Only its N matters here.
     const BEST: crate::best_of::BestOf = {

@@ -33,6 +33,7 @@
 
 mod best_of;
 mod bootstrap;
+mod compared;
 mod comparison;
 mod diversity;
 pub mod episodes;
@@ -51,7 +52,8 @@ mod wilson;
 
 pub use best_of::{BestOf, ScoredTasks};
 pub use bootstrap::RESAMPLES;
-pub use comparison::{Compared, Comparison, Flipped};
+pub use compared::Compared;
+pub use comparison::{Comparison, Flipped};
 pub use error::EvalError;
 pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};

@@ -7,9 +7,11 @@ use whetstone_eval::episodes::{Episodes, REWARD, TURNS, labelled};
 use whetstone_eval::{Comparison, Part, Results};
 use whetstone_recipe::text::{any_change, any_mean, counted, estimate, many, plain, points};
 
-use super::summary::PARTS;
 use crate::figures::{judged, judged_mean};
 use crate::printer::Printer;
+
+/// Rows of a table of parts that are shown.
+pub(super) const PARTS: usize = 20;
 
 /// Values of `k` that a table shows beside the last; `--json` has the whole curve.
 const SHOWN: [u32; 4] = [1, 2, 3, 5];
@@ -103,11 +105,8 @@ fn ends<T>(curve: &BTreeMap<u32, T>) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use whetstone_eval::Estimate;
 
-    use super::super::summary;
     use super::*;
 
     fn figure(value: f64) -> Estimate {
@@ -146,7 +145,9 @@ mod tests {
 
     #[test]
     fn episodes_are_a_curve_and_means_and_nothing_speaks_to_the_terminal() {
-        let text = summary::text(&results(), Path::new("."), Printer::new(true));
+        let (results, mut text) = (results(), "intervals\n".to_owned());
+        whole(&mut text, &results);
+        by(&mut text, "source", &results.by_source);
         assert!(text.contains(TABLE), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         let row = text.lines().filter(|line| line.contains("solver/transp")).last().unwrap();

@@ -7,16 +7,13 @@ use std::path::Path;
 use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
 use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, points};
 
-use super::episodes;
+use super::episodes::{self, PARTS};
 use crate::printer::{Printer, Tone};
 
 const RULE: &str = "==================================================";
 
 /// Reasons of errors that are shown; the file has more.
 const SHOWN: usize = 5;
-
-/// Rows of a table of parts that are shown.
-pub(super) const PARTS: usize = 20;
 
 /// The whole summary.
 pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {

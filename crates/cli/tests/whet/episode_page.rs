@@ -103,7 +103,7 @@ fn every_turn_is_there(browser: &mut Browser) {
     let texts = "[...document.querySelectorAll('[aria-label^=\"Sample 0\"] .turn')].map((it) => it.textContent)";
     let turns = browser.value(texts);
     let turns: Vec<&str> =
-        turns.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+        turns.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
     assert_eq!(turns.len(), 3);
     let parts = [
         "Turn 1",

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::any_size::{Range, estimate};
 use super::{TaskEpisodes, names, range};
 use crate::bootstrap::RESAMPLES;
-use crate::comparison::Compared;
+use crate::compared::Compared;
 use crate::estimate::{Difference, difference};
 use crate::sign_flip::FLIPS;
 
