@@ -26,14 +26,14 @@ const SMALL: [&str; 6] = [
     "prm.held_out_fraction=0.25",
 ];
 
-/// Episodes of two transitions, one of which says `+` and is progress; every third is solved.
+/// Episodes of two transitions, one of which ends in `+` and is progress; every third is solved.
 fn episodes(count: usize, family: &str) -> String {
     let turn = |at: usize, is_progress: bool| {
         let sign = if is_progress { "+" } else { "-" };
         json!({
             "state": format!("n {}", at % 7),
             "action": "act",
-            "next_state": format!("n {sign}"),
+            "next_state": sign.repeat(12),
             "valid": true,
             "progress": is_progress,
         })

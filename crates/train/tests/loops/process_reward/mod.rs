@@ -122,7 +122,6 @@ fn a_planted_rule_comes_back_on_tasks_that_were_held_out() {
     school.config.training.per_device_train_batch_size = 32;
     school.config.prm.batch_size = 32;
     school.config.prm.eval_steps = 200;
-    school.threads = 2;
     let data = Data::of(&school, planted(1000, 7));
     data.prm(&school, "run").unwrap();
     let facts = ProcessFacts::read(&school.path("run", FINAL)).unwrap();
