@@ -213,9 +213,11 @@ fn a_run_that_was_killed_goes_on_from_its_checkpoint_to_the_same_bytes() {
 fn what_teaches_nothing_ends_before_the_first_step() {
     let school = school();
     let mut data = Data::of(&school, planted(20, 1));
-    data.train.iter_mut().for_each(|one| one.label = true);
+    let labels = data.labels;
+    data.labels.train.positive = labels.train.transitions;
     let err = data.prm(&school, "same").unwrap_err();
     assert!(err.is_usage() && err.to_string().contains("have the same label"), "{err}");
+    data.labels = labels;
     data.held_out.clear();
     let err = data.prm(&school, "none").unwrap_err().to_string();
     assert!(err.starts_with("no held-out transition is left to measure by"), "{err}");
