@@ -150,7 +150,7 @@ pub enum TrainError {
     #[error(transparent)]
     RewardModel(Box<RewardModelError>),
     /// Replies that cannot be scored.
-    #[error("cannot score held-out pairs")]
+    #[error("cannot score held-out sequences")]
     Score(#[from] ScoreError),
     /// A run that is not one of the command's.
     #[error("cannot resume `{}`: {problem}", path.display())]

@@ -64,6 +64,7 @@ pub fn run(
     let EpisodeSplit { train, held_out } = split(&files, config, observer)?;
     let labels =
         SplitLabels { train: LabelCounts::of(&train), held_out: LabelCounts::of(&held_out) };
+    labels.train.check()?;
     say_labels("to learn from", &labels.train, observer);
     say_labels("held out", &labels.held_out, observer);
     let begun = begin::look(request, config, STAGE)?;

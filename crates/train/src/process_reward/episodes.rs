@@ -88,6 +88,22 @@ impl LabelCounts {
         counts
     }
 
+    /// Refuses labels that are all equal, of which nothing can be learnt.
+    ///
+    /// # Errors
+    ///
+    /// If they are.
+    pub fn check(&self) -> Result<(), TrainError> {
+        let Self { transitions, positive, .. } = *self;
+        if positive > 0 && positive < transitions {
+            return Ok(());
+        }
+        Err(TrainError::Settings(format!(
+            "all {transitions} transitions have the same label, so there is nothing to tell apart: add \
+             episodes that go another way"
+        )))
+    }
+
     /// The share of positive labels.
     pub fn positive_share(&self) -> f64 {
         share(self.positive, self.transitions)

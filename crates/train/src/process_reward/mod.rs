@@ -235,14 +235,7 @@ fn check(student: &Student, prm: &Prm<'_>) -> Result<(), TrainError> {
                 .to_owned(),
         ));
     }
-    let positive = prm.transitions.iter().filter(|one| one.label).count();
-    if positive == 0 || positive == prm.transitions.len() {
-        return Err(TrainError::Settings(format!(
-            "all {} transitions have the same label, so there is nothing to tell apart: add episodes that \
-             go another way",
-            prm.transitions.len()
-        )));
-    }
+    prm.labels.train.check()?;
     if !student.decoder.has_score_head() {
         return Err(TrainError::Settings("the student has no score head".to_owned()));
     }

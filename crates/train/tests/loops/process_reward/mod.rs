@@ -122,7 +122,6 @@ fn a_planted_rule_comes_back_on_tasks_that_were_held_out() {
     school.config.training.per_device_train_batch_size = 32;
     school.config.prm.batch_size = 32;
     school.config.prm.eval_steps = 200;
-    school.threads = 2;
     let data = Data::of(&school, planted(1000, 7));
     data.prm(&school, "run").unwrap();
     let facts = ProcessFacts::read(&school.path("run", FINAL)).unwrap();
@@ -214,9 +213,11 @@ fn a_run_that_was_killed_goes_on_from_its_checkpoint_to_the_same_bytes() {
 fn what_teaches_nothing_ends_before_the_first_step() {
     let school = school();
     let mut data = Data::of(&school, planted(20, 1));
-    data.train.iter_mut().for_each(|one| one.label = true);
+    let labels = data.labels;
+    data.labels.train.positive = labels.train.transitions;
     let err = data.prm(&school, "same").unwrap_err();
     assert!(err.is_usage() && err.to_string().contains("have the same label"), "{err}");
+    data.labels = labels;
     data.held_out.clear();
     let err = data.prm(&school, "none").unwrap_err().to_string();
     assert!(err.starts_with("no held-out transition is left to measure by"), "{err}");
