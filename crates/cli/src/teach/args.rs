@@ -78,7 +78,7 @@ pub struct TeachArgs {
 pub enum TeacherArg {
     /// The OpenAI-compatible server at `teacher.api_url`: `teacher.model_name`, or each of `teacher.models`.
     Remote,
-    /// The expert of the task's environment, or the trace in its field `trace`, one per task; no server.
+    /// The trace in a task's field `trace`, or else the expert of its environment, one per task; no server.
     Embedded,
     /// The task's reference solution, without thinking, one per task; no server.
     Reference,

@@ -57,7 +57,7 @@ pub struct TeachRequest {
 pub enum TeacherChoice {
     /// The server of the settings `teacher.*`, with each of its models.
     Remote,
-    /// The experts of environments, and the traces that tasks bring along.
+    /// The traces that tasks bring along, and the experts of environments.
     Embedded,
     /// The reference solutions of the tasks.
     Reference,

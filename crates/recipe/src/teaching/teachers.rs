@@ -28,7 +28,7 @@ impl Teachers {
         let remote = request.teachers.contains(&TeacherChoice::Remote);
         if !remote && request.num_samples.is_some_and(|samples| samples > 1) {
             return Err(Failure::Usage {
-                problem: "a task has one trace, one expert and one reference solution of its own",
+                problem: "a task has one trace and one reference solution of its own",
                 hint: "leave `--num-samples` out",
             });
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::{Form, Response};
 use whetstone_core::judgement::Infrastructure;
-use whetstone_core::message::Message;
+use whetstone_core::message::{Message, Role};
 use whetstone_core::program::Language;
 use whetstone_core::trace::Usage;
 
@@ -107,7 +107,8 @@ impl Failure {
     }
 }
 
-/// The experts of environments, and the traces that tasks bring along in their field `trace`.
+/// The traces that tasks bring along in their field `trace`, and the experts of environments for every reply
+/// that is not there.
 ///
 /// So everything behind the teacher works without a server.
 #[derive(Debug, Clone, Copy, Default)]
@@ -120,9 +121,11 @@ impl Embedded {
 
 impl Teacher for Embedded {
     fn ask(&self, question: Question<'_>) -> Result<TeacherAnswer, Refusal> {
-        let expert = (question.expert)().map_err(Refusal::Broken)?;
-        let trace = || question.trace.map(str::to_owned);
-        let text = expert.or_else(trace).ok_or(Refusal::Nothing)?;
+        let replied = question.messages.iter().any(|message| message.role == Role::Assistant);
+        let text = match question.trace.filter(|_| !replied) {
+            Some(trace) => trace.to_owned(),
+            None => (question.expert)().map_err(Refusal::Broken)?.ok_or(Refusal::Nothing)?,
+        };
         Ok(one_completion(Self::MODEL, text))
     }
 }
