@@ -141,6 +141,13 @@ mod tests {
         SftRow::from_object(serde_json::from_str(line).unwrap()).unwrap()
     }
 
+    /// Settings that leave no row of these tests out.
+    fn long() -> Config {
+        let mut config = settings();
+        config.training.max_length = 2000;
+        config
+    }
+
     const TWO_TURNS: &str = r#"{"instruction":"Guess.","input":"Higher.","output":"<think>\nup\n</think>\n\n7","history":[["Guess.\nBelow 10.","<think>\nhm\n</think>\n\n3"]]}"#;
 
     fn decoded(model: &Pretrained, ids: &[u32]) -> String {
@@ -169,7 +176,7 @@ mod tests {
     #[test]
     fn every_reply_with_its_end_is_trained_and_not_one_token_of_a_prompt() {
         let (_dir, student) = student(&settings());
-        let made = row_examples(&student, &[row(TWO_TURNS)], &settings()).unwrap();
+        let made = row_examples(&student, &[row(TWO_TURNS)], &long()).unwrap();
         assert_eq!((made.rows, made.too_long, made.examples.len()), (1, 0, 1));
         let (trained, shown) = parts(&student.model, &made.examples[0]);
         let end = decoded(&student.model, &[Ending::of(&student.model).unwrap().end()]);
@@ -192,7 +199,7 @@ mod tests {
     #[test]
     fn the_tokens_are_those_of_a_rollout_of_the_same_conversation() {
         let (_dir, student) = student(&settings());
-        let made = row_examples(&student, &[row(TWO_TURNS)], &settings()).unwrap();
+        let made = row_examples(&student, &[row(TWO_TURNS)], &long()).unwrap();
         // A rollout: the model says the tokens of its replies, and the driver makes the next prompt of them.
         let ending = Ending::of(&student.model).unwrap();
         let say = |text: &str| [ending.encode(text), vec![ending.end()]].concat();
@@ -213,7 +220,7 @@ mod tests {
     fn a_row_that_is_too_long_is_left_out_whole_and_counted() {
         let (_dir, student) = student(&settings());
         let rows = [row(TWO_TURNS), row(r#"{"instruction":"Say a.","output":"a"}"#)];
-        let mut config = settings();
+        let mut config = long();
         let whole = row_examples(&student, &rows, &config).unwrap().examples;
         let length = whole[0].tokens.len();
         config.training.max_length = u32::try_from(length).unwrap();

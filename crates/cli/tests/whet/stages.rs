@@ -193,7 +193,7 @@ fn a_file_that_cannot_run_is_refused_before_anything_begins() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     write(dir, SETTINGS, "[[stage]]\nkind = \"sft\"\n");
-    refused(dir, &[], "needs traces, and no stage before it makes them");
+    refused(dir, &[], "needs traces or rows, and no stage before it makes them");
     write(dir, SETTINGS, "[[stage]]\nkind = \"sft\"\ninput = { traces = \"./t.jsonl\" }\n");
     refused(dir, &[], "there is no `./t.jsonl` to take traces from");
     write(dir, SETTINGS, "[[stage]]\nkind = \"data\"\nembedded = 3\n");

@@ -1,6 +1,6 @@
 //! `sft`: traces, or rows, into a model that imitates them.
 //!
-//! A stage reads rows where its `input` names them, or where there are no traces: `input = { rows = "teach" }`.
+//! A stage reads rows where its `input` names them: `input = { rows = "teach" }`.
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
 use super::models::student;
@@ -16,7 +16,7 @@ use whetstone_train::inputs::Files;
 pub(super) const KIND: Kind = Kind {
     name: "sft",
     command: "whet train sft",
-    takes: |_| vec![Take::OneOf(&[What::Traces, What::Rows]), Take::May(What::Model)],
+    takes: |_| vec![Take::FirstOf(&[What::Traces, What::Rows]), Take::May(What::Model)],
     makes: &[(What::Model, FINAL)],
     check: |entry, _| options::<NoOptions>(entry),
     run,
@@ -26,8 +26,7 @@ pub(super) const KIND: Kind = Kind {
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let request = job.run_request(&student(job)?)?;
-    let by_name = job.entry.input.iter().any(|(name, _)| name == What::Rows.name());
-    let rows = job.input(What::Rows).filter(|_| by_name || job.input(What::Traces).is_none());
+    let rows = job.input(What::Rows);
     let traces = job.input(What::Traces).filter(|_| rows.is_none());
     let files = Files { traces, rows, ..Files::default() };
     let outcome = sft::run(&request, files, job.stop, job.observer)?;

@@ -67,6 +67,8 @@ pub enum Take {
     May(What),
     /// It cannot do without one of them, and takes all that there are.
     OneOf(&'static [What]),
+    /// It cannot do without one of them, and takes the one that is named, or else the first that there is.
+    FirstOf(&'static [What]),
 }
 
 impl Take {
@@ -74,7 +76,7 @@ impl Take {
     pub fn whats(&self) -> &[What] {
         match self {
             Self::Needs(what) | Self::May(what) => std::slice::from_ref(what),
-            Self::OneOf(whats) => whats,
+            Self::OneOf(whats) | Self::FirstOf(whats) => whats,
         }
     }
 }

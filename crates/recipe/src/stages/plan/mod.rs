@@ -303,7 +303,9 @@ impl Draft<'_> {
     fn unnamed(&mut self, link: &Link<'_>, links: &mut Vec<(What, Origin)>) {
         let &Link { at, take, kinds, parents } = link;
         for &what in take.whats() {
-            if links.iter().any(|(named, _)| *named == what) {
+            let found = |what: &What| links.iter().any(|(named, _)| named == what);
+            let is_chosen = matches!(take, Take::FirstOf(all) if all.iter().any(found));
+            if found(&what) || is_chosen {
                 continue;
             }
             let makes = |stage: &usize| kinds[*stage].makes.iter().any(|(made, _)| *made == what);
@@ -315,13 +317,16 @@ impl Draft<'_> {
         let is_there = |what: &What| links.iter().any(|(named, _)| named == what);
         let lacks = match take {
             Take::May(_) => false,
-            Take::Needs(_) | Take::OneOf(_) => !take.whats().iter().any(is_there),
+            Take::Needs(_) | Take::OneOf(_) | Take::FirstOf(_) => {
+                !take.whats().iter().any(is_there)
+            }
         };
         if lacks {
             let whats = take.whats();
             let wanted: Vec<&str> = whats.iter().map(|what| what.name()).collect();
-            let makers: Vec<String> =
+            let mut makers: Vec<String> =
                 whats.iter().map(|what| KindsThatMake(*what).to_string()).collect();
+            makers.dedup();
             let (kind, wanted_names) = (kinds[at].name, wanted.join(" or "));
             let message = format!(
                 "a stage of kind `{kind}` needs {wanted_names}, and no stage before it makes them"

@@ -77,7 +77,7 @@ fn what_cannot_run_is_refused_with_its_place_before_anything_begins() {
     );
     refused(
         "STAGE 'sft'\n",
-        "needs traces, and no stage before it makes them\n  hint: put a stage before it",
+        "needs traces or rows, and no stage before it makes them\n  hint: put a stage before it",
     );
     refused("STAGE 'data'\nSTAGE 'eval'\nafter = 'x'\n", "it is after `x`, which is not a stage");
     refused(
