@@ -209,7 +209,8 @@ mod tests {
         let tokens = SampledTokens::new(say(first), vec![0.0; say(first).len()]).ok();
         let (text, finish) = (first.to_owned(), Finish::Stop);
         let completion = Completion { text, reasoning: None, finish, tokens };
-        let turn = Turn { prompt: Arc::from(prompt.clone()), completion };
+        let (prompt_ids, asked) = (Arc::from(prompt.clone()), Arc::from([]));
+        let turn = Turn { prompt: prompt_ids, asked, completion };
         messages.extend([Message::assistant(first), Message::user("Higher.")]);
         let later = next_prompt(&turn, &messages, &|all| student.render(all)).unwrap();
         assert!(later.starts_with(&[prompt, say(first)].concat()));
