@@ -1,8 +1,8 @@
 """Compares verdicts with HiGHS.
 
     pip install highspy
-    cargo run -p whetstone-solver --example verdicts -- FOLDER COUNT > verdicts.jsonl
-    python benches/solver/highs.py FOLDER verdicts.jsonl
+    cargo run -p whetstone-solver --example verdicts -- FOLDER COUNT
+    python benches/solver/highs.py FOLDER FOLDER/verdicts.jsonl
 
 The example writes random models as MPS files and prints our verdict on each. This script solves the same files with
 HiGHS, with and without presolve, and prints every difference and a summary as one JSON object. It ends with 1 if

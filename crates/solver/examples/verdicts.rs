@@ -1,10 +1,9 @@
-//! Writes random models as MPS files and prints the verdict on each as a line of JSON, for `benches/solver/highs.py`.
+//! Writes random models as MPS files, and the verdict on each as a line of `verdicts.jsonl` beside them, for
+//! `benches/solver/highs.py`.
 //!
 //! ```sh
 //! cargo run -p whetstone-solver --example verdicts -- FOLDER COUNT
 //! ```
-
-#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 #[path = "../tests/random_models/draw.rs"]
 mod draw;
@@ -14,14 +13,14 @@ use std::path::Path;
 use serde_json::{Value, json};
 use whetstone_solver::{Kind, Limits, Model, Verdict, solve, write_mps};
 
-fn main() {
+fn main() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     let (folder, count) =
         (arguments.next(), arguments.next().and_then(|count| count.parse::<u64>().ok()));
     let (Some(folder), Some(count)) = (folder, count) else {
-        println!("usage: verdicts FOLDER COUNT");
-        return;
+        return Err("usage: verdicts FOLDER COUNT".to_owned());
     };
+    let mut lines = String::new();
     std::fs::create_dir_all(&folder).expect("a folder");
     for seed in 0..count {
         let kind = if seed % 2 == 0 { Kind::Continuous } else { Kind::Integer };
@@ -29,8 +28,9 @@ fn main() {
         let Ok(text) = write_mps(&model) else { continue };
         let file = format!("{seed}.mps");
         std::fs::write(Path::new(&folder).join(&file), text).expect("a file");
-        println!("{}", verdict(&file, &model));
+        lines += &format!("{}\n", verdict(&file, &model));
     }
+    std::fs::write(Path::new(&folder).join("verdicts.jsonl"), lines).map_err(|err| err.to_string())
 }
 
 fn verdict(file: &str, model: &Model) -> Value {

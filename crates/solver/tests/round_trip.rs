@@ -54,7 +54,7 @@ prop_compose! {
 proptest! {
     #[test]
     fn an_mps_file_reads_as_the_model_it_was_written_from(model in model()) {
-        // A range whose width is no number of its own is refused, never changed.
+        // A range whose width cannot be represented is refused, never changed.
         if let Ok(text) = write_mps(&model) {
             prop_assert_eq!(read_mps(&text).map_err(|error| error.to_string()), Ok(model), "{}", text);
         }

@@ -125,6 +125,30 @@ const KEPT: &[Kept] = &[
         files: &["checked.rs", "slot.rs"],
         reason: "checking the answers of a program is a method of the slot that runs it",
     },
+    Kept {
+        folder: "solver/src",
+        files: &[
+            "certificate.rs",
+            "check.rs",
+            "conflict.rs",
+            "deletion.rs",
+            "farkas.rs",
+            "float.rs",
+            "point.rs",
+            "refutation.rs",
+            "scaling.rs",
+            "side.rs",
+            "simplex.rs",
+            "verdict.rs",
+            "view.rs",
+        ],
+        reason: "a verdict holds its certificate, and a certificate is checked by what makes verdicts",
+    },
+    Kept {
+        folder: "solver/src/lp",
+        files: &["expression.rs", "read.rs"],
+        reason: "expressions are read by methods of the reader",
+    },
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

@@ -51,7 +51,7 @@ const INJECTIONS: usize = 30;
 /// Draws of one instance before the next seed is taken.
 const TRIES: usize = 400;
 /// Draws after which one conflict fewer is enough.
-const FEWER: usize = 10;
+const FEWER: usize = 15;
 
 /// A generated problem.
 #[derive(Debug, Clone)]
@@ -138,7 +138,8 @@ impl<'a> SolverTasks<'a> {
             return Err("base model has no optimum");
         }
         let (mut broken, mut undo) = injected(&base, conflicts, self.options, random)?;
-        let found = infeasible(&broken)?.ok_or("still feasible")?;
+        // The same call as the environment's: the statement shows the IIS that an episode begins with.
+        let Verdict::Infeasible(found) = verdict(&broken)? else { return Err("still feasible") };
         if !self.options.takes_iis(found.members.len()) {
             return Err("size of the IIS");
         }

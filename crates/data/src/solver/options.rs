@@ -47,7 +47,7 @@ impl Default for SolverOptions {
             families: Vec::new(),
             injections: InjectionKind::ALL.to_vec(),
             conflicts: 1..=3,
-            size: 1..=3,
+            size: 2..=4,
             iis: 3..=12,
             views: vec![View::Code, View::Lp, View::Table],
             names: Names::Words,

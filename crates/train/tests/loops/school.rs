@@ -1,4 +1,5 @@
 //! A tiny student, tasks, an environment that pays for any text by a rule, and runs of both loops.
+// size: what every test of the loops starts from, read from top to bottom
 
 use std::collections::BTreeMap;
 use std::fs;

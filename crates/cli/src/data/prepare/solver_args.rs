@@ -30,7 +30,7 @@ pub struct SolverArgs {
     pub conflicts: RangeInclusive<usize>,
 
     /// Size of models: 1 has about 6 rows, 3 about 14, 10 about 50
-    #[arg(long, value_name = "N|A-B", default_value = "1-3", value_parser = range, requires = "solver")]
+    #[arg(long, value_name = "N|A-B", default_value = "2-4", value_parser = range, requires = "solver")]
     pub size: RangeInclusive<usize>,
 
     /// Members of the IIS that is shown first

@@ -86,7 +86,7 @@ fn what_cannot_run_is_refused_with_its_place_before_anything_begins() {
     );
     refused(
         "STAGE 'data'\nSTAGE 'teach'\nSTAGE 'eval'\ninput = { model = 'teach' }\n",
-        "the stage `teach` does not make model\n  hint: stages of these kinds do: sft, grpo",
+        "the stage `teach` does not make model\n  hint: stages of these kinds do: new_model, sft",
     );
     refused(
         "STAGE 'data'\nSTAGE 'teach'\ninput = { model = 'x' }\n",
