@@ -52,7 +52,7 @@ impl SolverRequest {
                 progress.add_one();
                 task
             };
-            for task in in_parallel(count as u64, &make) {
+            for task in in_parallel(count, &make) {
                 made.push((part, task.map_err(Failure::Generate)?));
             }
         }
@@ -70,9 +70,11 @@ impl SolverRequest {
 }
 
 /// Calls `make` with each number below `count` on all cores; the results in the order of the numbers.
-fn in_parallel<T: Send>(count: u64, make: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
-    let threads = thread::available_parallelism().map_or(1, usize::from) as u64;
-    let part = |thread: u64| (thread..count).step_by(threads as usize).map(make).collect();
+fn in_parallel<T: Send>(count: usize, make: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = |thread: usize| {
+        (thread..count).step_by(threads).map(|number| make(number as u64)).collect()
+    };
     let mut parts: Vec<std::vec::IntoIter<T>> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|at| scope.spawn(move || part(at))).collect();
         let join = |worker: thread::ScopedJoinHandle<'_, Vec<T>>| {
@@ -80,5 +82,5 @@ fn in_parallel<T: Send>(count: u64, make: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> 
         };
         workers.into_iter().map(join).collect()
     });
-    (0..count).filter_map(|at| parts[(at % threads) as usize].next()).collect()
+    (0..count).filter_map(|at| parts[at % threads].next()).collect()
 }

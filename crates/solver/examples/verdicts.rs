@@ -28,7 +28,8 @@ fn main() -> Result<(), String> {
         let Ok(text) = write_mps(&model) else { continue };
         let file = format!("{seed}.mps");
         std::fs::write(Path::new(&folder).join(&file), text).expect("a file");
-        lines += &format!("{}\n", verdict(&file, &model));
+        lines.push_str(&verdict(&file, &model).to_string());
+        lines.push('\n');
     }
     std::fs::write(Path::new(&folder).join("verdicts.jsonl"), lines).map_err(|err| err.to_string())
 }

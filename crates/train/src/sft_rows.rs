@@ -164,9 +164,9 @@ mod tests {
             let end = (at..mask.len()).find(|&one| mask[one] != mask[at]).unwrap_or(mask.len());
             let text = decoded(model, &example.tokens[at..end]);
             if mask[at] {
-                trained.push(text)
+                trained.push(text);
             } else {
-                shown.push(text)
+                shown.push(text);
             }
             at = end;
         }

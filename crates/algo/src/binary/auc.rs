@@ -4,6 +4,7 @@ use super::Weighted;
 
 /// The weighted share of pairs of a positive and a negative example in the right order; a tie counts half.
 /// None where there is no such pair.
+#[expect(clippy::float_cmp, reason = "equal logits are a tie")]
 pub(super) fn auc(sorted: &[Weighted]) -> Option<f64> {
     let (mut below, mut pairs, mut positives) = (0.0, 0.0, 0.0);
     for tied in sorted.chunk_by(|one, other| one.example.logit == other.example.logit) {

@@ -19,7 +19,7 @@ pub enum DataCommand {
     ///
     /// Reads MBPP, APPS, HumanEval, LeetCode and files of tasks, drops bad rows and duplicates, splits each
     /// source by the seed, and says what became of every row.
-    Prepare(PrepareArgs),
+    Prepare(Box<PrepareArgs>),
     /// Prove every task: its reference passes its tests, and no trivial answer does
     ///
     /// Runs the reference of each task several times, and answers that solve nothing (constants,

@@ -150,7 +150,7 @@ mod tests {
         by(&mut text, "source", &results.by_source);
         assert!(text.contains(TABLE), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
-        let row = text.lines().filter(|line| line.contains("solver/transp")).last().unwrap();
+        let row = text.lines().rfind(|line| line.contains("solver/transp")).unwrap();
         let expected = "  solver/transport  7.0 % [3.0, 11.0]         70.0 % [66.0, 74.0]       \
                         0.400 [0.360, 0.440]      6.500 [6.460, 6.540]";
         assert_eq!(row, expected);

@@ -115,8 +115,8 @@ fn by_teacher(text: &mut Lines, report: &TeachSummary) {
         return;
     }
     let row = |name: &str, cells: [&str; 5]| {
-        let cells: String = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
-        format!("  {name:<24}{cells}")
+        let cells: Vec<String> = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
+        format!("  {name:<24}{}", cells.concat())
     };
     let heads = ["kept", "unsolved", "too long", "cut off", "failed"];
     text.push(format!("\n{}", row("teacher", heads)));

@@ -32,8 +32,8 @@ pub(crate) fn evaluation(dir: &Path) -> Ran {
         once("g/7", "7"),
         twice("g/7", "1", "<think>hm</think>2"),
     ];
-    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    fs::write(dir.join("replies.jsonl"), lines).unwrap();
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(dir.join("replies.jsonl"), lines.concat()).unwrap();
     whet_in(
         dir,
         &["eval", "--samples=replies.jsonl", "--tasks=guess.jsonl", "--out=measured", "--k=1"],

@@ -185,6 +185,7 @@ fn killed_in_the_middle_of_episodes_it_asks_no_turn_twice_and_writes_the_same_ep
 }
 
 /// Kills runs until nothing is left to ask, when the undisturbed run has sent `total` requests.
+#[expect(clippy::print_stdout, reason = "how many kills fell where")]
 fn kill_again_and_again(stage: &Stage, kills: u64, total: u64) {
     let journal = stage.path("out.jsonl.journal");
     let (mut sent, mut unjudged) = (Vec::new(), Vec::new());

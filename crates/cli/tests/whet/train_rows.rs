@@ -12,11 +12,11 @@ use crate::tiny_school::{school, sft, steps, trained};
 /// Rows of the expert for ten numbers.
 fn expert_rows(dir: &Path) {
     let tasks: String = (0..10).map(|n| guess(n, n)).collect();
-    fs::write(dir.join("guesses.jsonl"), tasks).unwrap();
+    fs::write(dir.join("guesses.jsonl"), tasks).expect("the folder is writable");
     let flags = ["--tasks=guesses.jsonl", "--out=episodes.jsonl", "--rows=rows.jsonl", "--json"];
     let ran = whet_in(dir, &[&["teach", "--teacher=embedded"], &flags[..]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let report: Value = serde_json::from_str(&ran.out).expect("a report");
     assert_eq!(
         (&report["rows"], &report["teachers"]["embedded"]["kept"]),
         (&10.into(), &10.into())

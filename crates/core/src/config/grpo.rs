@@ -247,7 +247,6 @@ impl GrpoConfig {
             hint,
         };
         match self.advantage_by {
-            AdvantageOf::Episode => None,
             AdvantageOf::Step if self.ratio == RatioOf::Sequence => Some(problem(
                 "the ratio of a whole sequence has one advantage, and `step` has one for each turn",
                 "take `grpo.ratio = \"token\"`, or `grpo.advantage_by = \"episode\"`",
@@ -256,7 +255,7 @@ impl GrpoConfig {
                 "the divergence is charged to whole episodes, and `step` pays turns",
                 "take `grpo.kl_in = \"loss\"`, or `grpo.advantage_by = \"episode\"`",
             )),
-            AdvantageOf::Step => None,
+            AdvantageOf::Episode | AdvantageOf::Step => None,
         }
     }
 

@@ -62,7 +62,7 @@ pub struct TeacherConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeacherApi {
-    /// The sampling settings, `max_tokens` and `chat_template_kwargs`, as vLLM and SGLang take them.
+    /// The sampling settings, `max_tokens` and `chat_template_kwargs`, as `vLLM` and `SGLang` take them.
     #[default]
     Vllm,
     /// For hosted reasoning models, which refuse these: `max_completion_tokens`, and no sampling settings.

@@ -35,7 +35,7 @@ fn production(random: &mut Random, size: usize) -> Draft {
     let products: Vec<usize> = (0..2 + size)
         .map(|_| draft.amount("make", random.between(2, 9), random.between(2, 12)))
         .collect();
-    for resource in 0..1 + size {
+    for resource in 0..=size {
         let word = ["labour", "machine", "material"][resource % 3];
         let terms: Vec<_> = products.iter().map(|&at| (at, random.between(1, 6))).collect();
         draft.row(word, &terms, Sense::AtMost, random.between(0, 6));
@@ -152,7 +152,7 @@ fn blending(random: &mut Random, size: usize) -> Draft {
         .collect();
     let all: Vec<_> = parts.iter().map(|&part| (part, 1)).collect();
     draft.row("weight", &all, Sense::AtLeast, random.between(0, 2));
-    for content in 0..1 + size {
+    for content in 0..=size {
         let terms: Vec<_> = parts.iter().map(|&part| (part, random.between(0, 6))).collect();
         if terms.iter().all(|(_, by)| *by == 0) {
             continue;

@@ -87,7 +87,9 @@ fn contradict(model: &mut Model, random: &mut Random) -> Option<Action> {
     let (mut lower, mut upper) = (beyond, f64::INFINITY);
     // Mostly negative rows are written the other way round.
     if terms.iter().filter(|term| term.coefficient < 0.0).count() * 2 > terms.len() {
-        terms.iter_mut().for_each(|term| term.coefficient = -term.coefficient);
+        for term in &mut terms {
+            term.coefficient = -term.coefficient;
+        }
         (lower, upper) = (f64::NEG_INFINITY, -beyond);
     }
     let role = role(&model.rows[random.below(model.rows.len())].name).to_owned();

@@ -147,7 +147,9 @@ impl<'a> SolverTasks<'a> {
         let renaming = Renaming::of(&broken, self.options.names);
         renaming.model(&mut broken);
         renaming.model(&mut base);
-        undo.iter_mut().for_each(|action| renaming.action(action));
+        for action in &mut undo {
+            renaming.action(action);
+        }
         let family = family.name.to_owned();
         let (view, show_iis) = (self.options.draw_view(random), self.options.show_iis);
         Ok((Problem { family, view, show_iis, broken, base: Some(base), undo }, found))

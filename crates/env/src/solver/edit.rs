@@ -106,6 +106,7 @@ fn relative(moved: f64, row: &Row) -> f64 {
     (moved / scale(row)).min(1.0)
 }
 
+#[expect(clippy::float_cmp, reason = "an equation has two equal limits")]
 fn set_rhs(row: &mut Row, value: f64) -> Result<f64, ActionError> {
     let (has_lower, has_upper) = (row.lower.is_finite(), row.upper.is_finite());
     let moved = match (has_lower, has_upper) {

@@ -51,7 +51,6 @@ pub const MAX_STEPS: usize = 10;
 pub const INSTRUCTION: &str = "Debug the infeasible optimization model.";
 
 /// Builds it.
-#[expect(clippy::unnecessary_wraps, reason = "the registry's shape: others cannot always be built")]
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
     let env = &setup.config.env;
     let max_steps = if env.max_turns > 0 { env.max_turns as usize } else { MAX_STEPS };

@@ -31,6 +31,7 @@ pub fn member(model: &Model, member: Member) -> String {
 }
 
 /// `x <= 3`, `x >= 3`, `x = 3` or `1 <= x <= 3`; a free expression has no limit.
+#[expect(clippy::float_cmp, reason = "an equation has two equal limits")]
 fn limited(expression: &str, lower: f64, upper: f64) -> String {
     match (lower.is_finite(), upper.is_finite()) {
         (true, true) if lower == upper => format!("{expression} = {}", show(lower)),
@@ -41,6 +42,7 @@ fn limited(expression: &str, lower: f64, upper: f64) -> String {
     }
 }
 
+#[expect(clippy::float_cmp, reason = "a coefficient of exactly 1 is not written")]
 fn expression(model: &Model, terms: &[Term], times: &str) -> String {
     let mut text = String::new();
     for term in terms {

@@ -8,17 +8,17 @@
 //!
 //! | term | against the hidden base model |
 //! |---|---|
-//! | `base_rows_kept` P_in | the repaired optimum satisfies the base model: exp(-v / 0.05), v the sum of violations by the scale of each row |
-//! | `base_optimum_kept` P_out | 1 if the base optimum is feasible in the repaired model |
-//! | `objective_kept` P_obj | max(0, 1 - abs(z - z0) / (abs(z0) + 1)) |
-//! | `small_repair` P_min | cost of undoing the injections / cost of the edits made, at most 1 |
+//! | `base_rows_kept` `P_in` | the repaired optimum satisfies the base model: exp(-v / 0.05), v the sum of violations by the scale of each row |
+//! | `base_optimum_kept` `P_out` | 1 if the base optimum is feasible in the repaired model |
+//! | `objective_kept` `P_obj` | max(0, 1 - abs(z - z0) / (abs(z0) + 1)) |
+//! | `small_repair` `P_min` | cost of undoing the injections / cost of the edits made, at most 1 |
 //!
 //! A similar objective or a cheap repair counts only as far as the base model is kept: paid apart, they made dropping
 //! any row of the IIS worth more than half of the reward (`docs/adr/0019-solver-reward.md`).
 //!
 //! s is the number of injections. "OPTIMAL" alone is worth little, because dropping any row of the IIS often reaches
 //! it. Nothing is paid for printing the IIS, nor for a smaller one: the size of an IIS is not monotone.
-//! A model that was brought without a base has K = P_min, measured against the elastic model.
+//! A model that was brought without a base has K = `P_min`, measured against the elastic model.
 
 use std::collections::BTreeMap;
 

@@ -137,10 +137,10 @@ fn a_repair_that_keeps_the_contradiction_is_worth_little() {
     let terms = moved.reward.terms();
     // Row `room` of the base model is broken by 5 of 10: exp(-0.5 / 0.05).
     assert!((terms["base_rows_kept"].value - (-10.0_f64).exp()).abs() < 1e-9);
-    assert_eq!(terms["base_optimum_kept"].value, 0.0, "wish still forbids it");
+    assert!(terms["base_optimum_kept"].value.abs() < 1e-12, "wish still forbids it");
     assert!((terms["objective_kept"].value - (1.0 - 10.0 / 27.0)).abs() < 1e-9);
     // The limit moved by 5 of 10 costs 0.5, the reference repair 1.
-    assert_eq!(terms["small_repair"].value, 1.0);
+    assert!((terms["small_repair"].value - 1.0).abs() < 1e-12);
     let inside = 0.4 * (-10.0_f64).exp();
     let expected = 0.35 + 0.65 * (inside + inside / 0.65 * (0.2 * (1.0 - 10.0 / 27.0) + 0.15));
     assert!((moved.reward.total() - expected).abs() < 1e-9, "{:?}", moved.reward);
@@ -155,7 +155,7 @@ fn steps_more_than_needed_and_invalid_actions_cost_something() {
     let late = [["no action"; 9].as_slice(), &[drop]].concat();
     assert!(total(&late) >= SOLVED_FLOOR);
     assert!((total(&["Action: GET_IIS"; 10]) - 0.05).abs() < 1e-12);
-    assert_eq!(total(&["nothing"; 10]), 0.0);
+    assert!(total(&["nothing"; 10]).abs() < 1e-12);
     assert!((total(&["Action: SUBMIT"]) - 0.05).abs() < 1e-12, "submitting at once solves nothing");
 }
 
@@ -258,7 +258,7 @@ fn relaxing_moves_each_limit_outwards_and_reset_takes_edits_back() {
     assert_eq!(told[1], "Status: INFEASIBLE\nIIS: [room, wish]", "x + y >= 11 is not enough");
     assert!(outcome.is_solved(), "x + y >= 10 is");
     let cost = outcome.reward.terms()["small_repair"].value;
-    assert_eq!(cost, 1.0, "one edit of 5/15 is in force");
+    assert!((cost - 1.0).abs() < 1e-12, "one edit of 5/15 is in force");
 }
 
 #[test]

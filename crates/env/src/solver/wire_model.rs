@@ -53,6 +53,7 @@ struct WireRow {
     upper: Option<f64>,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
 fn zero() -> Option<f64> {
     Some(0.0)
 }

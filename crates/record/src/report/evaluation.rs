@@ -196,8 +196,8 @@ mod tests {
 
     fn evaluation(dir: &Path, results: &Value) {
         fs::write(dir.join(RESULTS), results.to_string()).unwrap();
-        let samples: String = (0..4).map(|at| format!("{}\n", line(at, HOSTILE))).collect();
-        fs::write(dir.join(SAMPLES), samples).unwrap();
+        let samples: Vec<String> = (0..4).map(|at| format!("{}\n", line(at, HOSTILE))).collect();
+        fs::write(dir.join(SAMPLES), samples.concat()).unwrap();
     }
 
     fn results() -> Value {

@@ -249,7 +249,9 @@ impl<'a> TraceCollector<'a> {
             Refusal::Nothing => state.report.without_trace += count,
             Refusal::Failed(failure) => state.report.count_failure(name, count, &failure),
             Refusal::Broken(Infrastructure(error)) => {
-                samples.iter().for_each(|_| state.report.count_error(&error));
+                for _ in samples {
+                    state.report.count_error(&error);
+                }
             }
             Refusal::Stopped { message, hint } => {
                 drop(state);

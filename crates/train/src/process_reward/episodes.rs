@@ -255,7 +255,7 @@ mod tests {
         );
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            read_episodes(&[path.clone()])
+            read_episodes(std::slice::from_ref(&path))
         };
         let found = read(&format!("{good}\n{{\"prompt_id\":\"y\"}}\n")).unwrap();
         assert_eq!((found.episodes.len(), found.without), (1, 1));

@@ -55,7 +55,9 @@ impl ProcessPaid {
 
     fn add(&mut self, probabilities: &[f64], is_solved: bool) {
         let mean = if is_solved { &mut self.solved } else { &mut self.unsolved };
-        probabilities.iter().for_each(|&probability| mean.add(probability));
+        for &probability in probabilities {
+            mean.add(probability);
+        }
         self.transitions += probabilities.len();
     }
 }
@@ -147,7 +149,9 @@ fn with_process(
     let reward = &outcome.reward;
     let (mut terms, mut gates) = (reward.terms().clone(), reward.gates().clone());
     let mut mean = Mean::default();
-    probabilities.iter().for_each(|&probability| mean.add(probability));
+    for &probability in probabilities {
+        mean.add(probability);
+    }
     let value = mean.get().unwrap_or(0.0);
     terms.insert(PROCESS.to_owned(), Term { value, weight });
     let gate = Gate { passed: outcome.is_solved(), cap: cap(reward.total()) };

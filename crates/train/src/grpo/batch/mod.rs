@@ -329,7 +329,9 @@ impl EpisodeAdvantage<'_> {
 /// The mean advantage of an episode's turns, as it is recorded.
 fn mean(turns: &[f64]) -> f64 {
     let mut mean = Mean::default();
-    turns.iter().for_each(|&advantage| mean.add(advantage));
+    for &advantage in turns {
+        mean.add(advantage);
+    }
     mean.get().unwrap_or(0.0)
 }
 

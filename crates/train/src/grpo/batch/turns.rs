@@ -114,11 +114,11 @@ mod tests {
     fn a_turns_tokens_have_its_own_advantage_and_what_the_model_was_shown_has_none() {
         let groups = vec![group("a", vec![episode(1.0, &[false, true]), episode(0.0, &[false])])];
         let found = batch(&config(), groups, Vec::new());
-        let (first, second, other) = (1.0 / 3.0, 13.0 / 30.0, -23.0 / 30.0);
+        let (first, second, other): (f64, f64, f64) = (1.0 / 3.0, 13.0 / 30.0, -23.0 / 30.0);
         near(tokens(&found.sequences[0]), &[first, first, 0.0, 0.0, second]);
         assert_eq!(found.sequences[0].example.mask(), [true, true, false, false, true]);
         near(tokens(&found.sequences[1]), &[other, other]);
-        near(&found.advantages[0], &[(first + second) / 2.0, other]);
+        near(&found.advantages[0], &[first.midpoint(second), other]);
         assert_eq!(found.dead_groups, 0);
     }
 
