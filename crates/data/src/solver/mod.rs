@@ -33,9 +33,7 @@ use whetstone_core::wire::Object;
 use whetstone_core::{Seed, TaskId};
 pub use whetstone_env::solver::View;
 use whetstone_env::solver::{self, Action, Problem};
-use whetstone_solver::{
-    Infeasibility, Limits, Member, Model, SolverError, Verdict, find_iis, solve,
-};
+use whetstone_solver::{Infeasibility, Limits, Member, Model, Verdict, find_iis, solve};
 
 use self::families::{FAMILIES, Family};
 pub use self::inject::InjectionKind;
@@ -114,7 +112,7 @@ impl<'a> SolverTasks<'a> {
             // Dense models have little room for several conflicts: after some draws, one fewer is enough.
             let fewer =
                 conflicts.saturating_sub(tried / FEWER).max(*self.options.conflicts.start());
-            if let Ok((problem, found)) = self.draw(family, fewer, &mut random) {
+            if let Some((problem, found)) = self.draw(family, fewer, &mut random) {
                 let task = as_task(&problem, &found, number);
                 return Ok(SolverTask { part, task, problem });
             }
@@ -122,26 +120,26 @@ impl<'a> SolverTasks<'a> {
         Err(GenerateError::Rare { family: family.name, tries: TRIES as u64 })
     }
 
-    /// One draw: a problem, or why it was discarded.
+    /// One draw: a problem with the IIS that it shows; none if it cannot be certified or does not fit the options.
     fn draw(
         &self,
         family: &Family,
         conflicts: usize,
         random: &mut Random,
-    ) -> Result<(Problem, Infeasibility), &'static str> {
+    ) -> Option<(Problem, Infeasibility)> {
         let size = self.options.draw_size(conflicts, random);
         let mut draft = (family.draw)(random, size);
         draft.shuffle(random);
         give_unique_names(&mut draft.model);
         let base = draft.model;
         if !matches!(verdict(&base)?, Verdict::Optimal(_)) {
-            return Err("base model has no optimum");
+            return None;
         }
         let (mut broken, mut undo) = injected(&base, conflicts, self.options, random)?;
         // The same call as the environment's: the statement shows the IIS that an episode begins with.
-        let Verdict::Infeasible(found) = verdict(&broken)? else { return Err("still feasible") };
+        let Verdict::Infeasible(found) = verdict(&broken)? else { return None };
         if !self.options.takes_iis(found.members.len()) {
-            return Err("size of the IIS");
+            return None;
         }
         let mut base = base;
         let renaming = Renaming::of(&broken, self.options.names);
@@ -152,7 +150,7 @@ impl<'a> SolverTasks<'a> {
         }
         let family = family.name.to_owned();
         let (view, show_iis) = (self.options.draw_view(random), self.options.show_iis);
-        Ok((Problem { family, view, show_iis, broken, base: Some(base), undo }, found))
+        Some((Problem { family, view, show_iis, broken, base: Some(base), undo }, found))
     }
 }
 
@@ -165,23 +163,28 @@ fn give_unique_names(model: &mut Model) {
     }
 }
 
-fn verdict(model: &Model) -> Result<Verdict, &'static str> {
-    solve(model, &Limits::default()).map_err(|err| match err {
-        SolverError::OutOfBudget { .. } => "solver out of budget",
-        _ => "no certified verdict",
-    })
+/// The verdict on a model; none if the solver has no certified one.
+fn verdict(model: &Model) -> Option<Verdict> {
+    solve(model, &Limits::default()).ok()
 }
 
-/// The IIS of an infeasible model. Models without integers, and those whose relaxation is infeasible, need no search
-/// for an optimum first.
-fn infeasible(model: &Model) -> Result<Option<Infeasibility>, &'static str> {
+/// The answer to whether a model is infeasible.
+enum Feasibility {
+    Feasible,
+    Infeasible(Infeasibility),
+}
+
+/// Whether a model is infeasible, with its IIS; none if the solver has no certified verdict. A model without
+/// integers needs no search for an optimum first.
+fn feasibility(model: &Model) -> Option<Feasibility> {
     if !model.has_integers() {
-        return find_iis(model, &Limits::default(), 0).map_err(|_| "no certified verdict");
+        let found = find_iis(model, &Limits::default(), 0).ok()?;
+        return Some(found.map_or(Feasibility::Feasible, Feasibility::Infeasible));
     }
-    match verdict(model)? {
-        Verdict::Infeasible(found) => Ok(Some(found)),
-        Verdict::Optimal(_) | Verdict::Unbounded(_) => Ok(None),
-    }
+    Some(match verdict(model)? {
+        Verdict::Infeasible(found) => Feasibility::Infeasible(found),
+        Verdict::Optimal(_) | Verdict::Unbounded(_) => Feasibility::Feasible,
+    })
 }
 
 /// Injects so many conflicts, each infeasible alone and none sharing a row with another.
@@ -190,7 +193,7 @@ fn injected(
     conflicts: usize,
     options: &SolverOptions,
     random: &mut Random,
-) -> Result<(Model, Vec<Action>), &'static str> {
+) -> Option<(Model, Vec<Action>)> {
     let (mut broken, mut undo) = (base.clone(), Vec::new());
     let mut used: BTreeSet<String> = BTreeSet::new();
     for _ in 0..conflicts {
@@ -199,7 +202,7 @@ fn injected(
         used.extend(conflict.members);
         undo.push(conflict.undo);
     }
-    Ok((broken, undo))
+    Some((broken, undo))
 }
 
 /// One injection in the base model.
@@ -217,35 +220,23 @@ fn conflict(
     options: &SolverOptions,
     used: &BTreeSet<String>,
     random: &mut Random,
-) -> Result<Conflict, &'static str> {
+) -> Option<Conflict> {
     let kind = options.draw_injection(random);
-    let mut reason = "nothing to inject";
     for _ in 0..INJECTIONS {
         let mut alone = base.clone();
         let Some(undo) = inject(&mut alone, kind, random) else { continue };
-        let Some(found) = infeasible(&alone)? else {
-            reason = "still feasible";
-            continue;
-        };
+        let Feasibility::Infeasible(found) = feasibility(&alone)? else { continue };
         let members = member_names(&alone, &found);
-        if !options.takes_iis(members.len()) {
-            reason = "size of the IIS";
-        } else if members.iter().any(|name| used.contains(name)) {
-            reason = "conflicts share a row";
-        } else {
-            return Ok(Conflict { alone, undo, members });
+        let is_shared = members.iter().any(|name| used.contains(name));
+        if options.takes_iis(members.len()) && !is_shared {
+            return Some(Conflict { alone, undo, members });
         }
     }
-    Err(reason)
+    None
 }
 
-/// Brings the one difference between `base` and `alone` into `broken`.
-fn transfer(
-    base: &Model,
-    alone: &Model,
-    broken: &mut Model,
-    random: &mut Random,
-) -> Result<(), &'static str> {
+/// Brings the one difference between `base` and `alone` into `broken`; none if two injected rows have one name.
+fn transfer(base: &Model, alone: &Model, broken: &mut Model, random: &mut Random) -> Option<()> {
     for row in &alone.rows {
         let before = base.rows.iter().find(|other| other.name == row.name);
         match (before, broken.row(&row.name)) {
@@ -253,7 +244,7 @@ fn transfer(
                 let at = random.below(broken.rows.len() + 1);
                 broken.rows.insert(at, row.clone());
             }
-            (None, Some(_)) => return Err("two injected rows of one name"),
+            (None, Some(_)) => return None,
             (Some(before), Some(at)) if before != row => broken.rows[at] = row.clone(),
             _ => {}
         }
@@ -263,7 +254,7 @@ fn transfer(
             broken.variables[at] = variable.clone();
         }
     }
-    Ok(())
+    Some(())
 }
 
 fn member_names(model: &Model, found: &Infeasibility) -> Vec<String> {

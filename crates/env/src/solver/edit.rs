@@ -133,16 +133,12 @@ fn set_rhs(row: &mut Row, value: f64) -> Result<f64, ActionError> {
 }
 
 fn flip(row: &mut Row) -> Result<f64, ActionError> {
-    if row.lower.is_finite() && row.upper.is_finite() {
-        return Err(ActionError(format!(
-            "`{}` has no sense to flip: it has two limits.",
-            row.name
-        )));
-    }
+    let none = |why: &str| ActionError(format!("`{}` has no sense to flip: {why}.", row.name));
     (row.lower, row.upper) = match (row.lower.is_finite(), row.upper.is_finite()) {
-        (true, _) => (f64::NEG_INFINITY, row.lower),
-        (_, true) => (row.upper, f64::INFINITY),
-        _ => return Err(ActionError(format!("`{}` has no sense to flip: it is free.", row.name))),
+        (true, false) => (f64::NEG_INFINITY, row.lower),
+        (false, true) => (row.upper, f64::INFINITY),
+        (true, true) => return Err(none("it has two limits")),
+        (false, false) => return Err(none("it is free")),
     };
     Ok(1.0)
 }

@@ -150,24 +150,24 @@ impl Repair {
         }
     }
 
-    /// The share of the IIS that a diagnosis names.
-    fn diagnose(&mut self, diagnosis: &BTreeSet<String>) {
-        if self.state.iis.is_empty() {
+    /// Notes the share of the IIS that a diagnosis names.
+    fn diagnose(&mut self, iis: &[String], diagnosis: &BTreeSet<String>) {
+        if iis.is_empty() {
             return;
         }
-        let named = self.state.iis.iter().filter(|name| diagnosis.contains(*name)).count();
+        let named = iis.iter().filter(|name| diagnosis.contains(*name)).count();
         #[expect(clippy::cast_precision_loss, reason = "members are far below 2^53")]
-        self.diagnosed.push(named as f64 / self.state.iis.len() as f64);
+        self.diagnosed.push(named as f64 / iis.len() as f64);
         self.named.extend(diagnosis.iter().cloned());
     }
 
     fn outcome(&mut self, ended: &str) -> Outcome {
         self.over = true;
-        let done = Done { steps: self.steps, invalid: self.invalid, cost: self.cost };
+        let done = Done { steps: self.steps, invalid: self.invalid };
         let optimum = self.state.optimum().cloned();
         let (reward, kept) = match &optimum {
             Some(optimum) => {
-                let kept = self.target.kept(&self.model, optimum, done.cost);
+                let kept = self.target.kept(&self.model, optimum, self.cost);
                 (reward::solved(kept, done, self.target.steps), kept)
             }
             None => (reward::unsolved(done), reward::Kept::default()),
@@ -182,10 +182,10 @@ impl Repair {
             .with_fact("undecided", &self.undecided)
             .with_fact("ended", &ended)
             .with_fact("family", &self.problem.family);
-        if self.problem.base.is_some() {
+        if let Some(rows_kept) = self.target.rows_kept(&self.model) {
             outcome = outcome
                 .with_fact("optimum_kept", &kept.objective)
-                .with_fact("rows_kept", &self.target.rows_kept(&self.model).unwrap_or(0.0));
+                .with_fact("rows_kept", &rows_kept);
         }
         outcome.with_transitions(std::mem::take(&mut self.transitions))
     }
@@ -227,7 +227,7 @@ impl Episode for Repair {
             Ok(action) => (self.carry_out(action)?, action.to_string()),
             Err(err) => (refused(err), "none".to_owned()),
         };
-        self.diagnose_before(&before, &said.diagnosis);
+        self.diagnose(&before.iis, &said.diagnosis);
         self.steps += 1;
         self.invalid += usize::from(!carried.valid);
         self.extra_actions += said.actions.saturating_sub(1);
@@ -251,14 +251,6 @@ impl Episode for Repair {
             return Err(EnvError::Over);
         }
         Ok(self.outcome("limit"))
-    }
-}
-
-impl Repair {
-    fn diagnose_before(&mut self, before: &State, diagnosis: &BTreeSet<String>) {
-        let after = std::mem::replace(&mut self.state, before.clone());
-        self.diagnose(diagnosis);
-        self.state = after;
     }
 }
 

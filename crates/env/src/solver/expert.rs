@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 use whetstone_core::extract::Reply;
 use whetstone_core::message::{Message, Role};
-use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_solver::Model;
 
@@ -25,7 +24,7 @@ pub(super) fn reply(
     task: &Task,
     messages: &[Message],
 ) -> Result<String, EnvError> {
-    let mut episode = environment.begin(task, Seed::new(0))?;
+    let mut episode = environment.begin(task)?;
     let replies = messages.iter().filter(|message| message.role == Role::Assistant);
     for message in replies {
         episode.reply(Reply::text(&message.content))?;

@@ -84,7 +84,7 @@ pub fn difficulty(iis: usize) -> &'static str {
 }
 
 impl SolverEnvironment {
-    fn begin(&self, task: &Task, _: Seed) -> Result<Repair, EnvError> {
+    fn begin(&self, task: &Task) -> Result<Repair, EnvError> {
         let problem = Problem::of(task)?;
         let state = State::of(&problem.broken)?;
         if state.iis.is_empty() {
@@ -116,8 +116,8 @@ impl Environment for SolverEnvironment {
         self.max_steps
     }
 
-    fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError> {
-        Ok(Box::new(self.begin(task, seed)?))
+    fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
+        Ok(Box::new(self.begin(task)?))
     }
 
     fn expert_reply(

@@ -50,8 +50,6 @@ pub(super) struct Done {
     pub(super) steps: usize,
     /// Replies without a valid action.
     pub(super) invalid: usize,
-    /// The cost of the edits that are in force.
-    pub(super) cost: f64,
 }
 
 /// How much of the base model a repair keeps.
