@@ -2,15 +2,14 @@
 //! and resumed, and what is refused.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use whetstone_core::seed::Seed;
 
-use crate::binary::{Ran, whet_in};
+use crate::binary::whet_in;
 use crate::tiny_school::{files, school, steps};
 use crate::train_kill::start;
-use crate::train_rm::kill_when;
+use crate::train_rm::{done, kill_when, run};
 
 const KILLS: u64 = 4;
 const STEPS: u64 = 40;
@@ -61,16 +60,6 @@ fn prm(run: &str, flags: &[&str]) -> Vec<String> {
     }
     all.extend(flags);
     all.into_iter().map(str::to_owned).collect()
-}
-
-fn run(dir: &Path, all: &[String]) -> Ran {
-    whet_in(dir, &all.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-fn done(dir: &Path, all: &[String]) -> Ran {
-    let ran = run(dir, all);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    ran
 }
 
 #[test]

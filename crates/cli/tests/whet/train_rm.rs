@@ -59,11 +59,13 @@ fn rm(run: &str, flags: &[&str]) -> Vec<String> {
     all.into_iter().map(str::to_owned).collect()
 }
 
-fn run(dir: &Path, all: &[String]) -> Ran {
+/// Runs a command line.
+pub(crate) fn run(dir: &Path, all: &[String]) -> Ran {
     whet_in(dir, &all.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn done(dir: &Path, all: &[String]) -> Ran {
+/// Runs a command line that succeeds.
+pub(crate) fn done(dir: &Path, all: &[String]) -> Ran {
     let ran = run(dir, all);
     assert_eq!(ran.code, 0, "{}", ran.err);
     ran
