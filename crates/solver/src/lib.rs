@@ -43,8 +43,9 @@ pub use self::lp::{read_lp, write_lp};
 pub use self::model::{Kind, Model, ModelError, Objective, Row, Term, Variable};
 pub use self::mps::{read_mps, write_mps};
 pub use self::refutation::{Node, Refutation};
-pub use self::solve::{find_iis, solve};
+pub use self::solve::{find_iis, find_solution, solve};
 pub use self::verdict::{
-    Arithmetic, FEASIBILITY, Feasibility, FloatMultiplier, Infeasibility, InfeasibilityProof,
-    Member, Multiplier, OPTIMALITY, Optimum, OptimumProof, RESIDUAL, Sense, Unboundedness, Verdict,
+    Arithmetic, Existence, FEASIBILITY, Feasibility, FloatMultiplier, Infeasibility,
+    InfeasibilityProof, Member, Multiplier, OPTIMALITY, Optimum, OptimumProof, RESIDUAL, Sense,
+    Unboundedness, Verdict,
 };

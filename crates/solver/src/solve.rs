@@ -9,7 +9,9 @@ use crate::model::Model;
 use crate::point::{self, Witness};
 use crate::ray;
 use crate::simplex::{self, Answer};
-use crate::verdict::{Feasibility, Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict};
+use crate::verdict::{
+    Existence, Feasibility, Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict,
+};
 use crate::vertex;
 use crate::view::View;
 
@@ -17,9 +19,7 @@ use crate::view::View;
 pub fn solve(model: &Model, limits: &Limits) -> Result<Verdict, SolverError> {
     limits.check(model)?;
     let view = View::of(model);
-    let at_sight =
-        conflict::contradiction(&view, Norm::Uniform).or_else(|| integer::by_divisibility(&view));
-    if let Some(found) = at_sight {
+    if let Some(found) = at_sight(&view) {
         return checked(&view, found).map(Verdict::Infeasible);
     }
     match simplex::run(&view, limits) {
@@ -28,6 +28,27 @@ pub fn solve(model: &Model, limits: &Limits) -> Result<Verdict, SolverError> {
         Ok(Answer::Infeasible) => infeasible(&view, limits).map(Verdict::Infeasible),
         Err(error) => rescue(&view, limits, error),
     }
+}
+
+/// Whether a model has a solution at all, without a search for the best one.
+pub fn find_solution(model: &Model, limits: &Limits) -> Result<Existence, SolverError> {
+    limits.check(model)?;
+    let view = View::of(model).without_objective();
+    if let Some(found) = at_sight(&view) {
+        return checked(&view, found).map(Existence::Infeasible);
+    }
+    let Answer::Point(point) = simplex::run(&view, limits)? else {
+        return infeasible(&view, limits).map(Existence::Infeasible);
+    };
+    match point::witness(&view, &point, limits)? {
+        Some(found) => Ok(Existence::Solution(found.values)),
+        None => Err(uncertified("feasible", "the point violates a row or bound")),
+    }
+}
+
+/// A conflict that needs no search.
+fn at_sight(view: &View<'_>) -> Option<Infeasibility> {
+    conflict::contradiction(view, Norm::Uniform).or_else(|| integer::by_divisibility(view))
 }
 
 /// Another irreducible infeasible subsystem, found with random weights; `None` if the rows and bounds have a

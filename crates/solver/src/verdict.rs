@@ -30,6 +30,15 @@ pub enum Verdict {
     Infeasible(Infeasibility),
 }
 
+/// Whether a model has a solution.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Existence {
+    /// A value for each variable, within [`FEASIBILITY`] of every row and bound.
+    Solution(Vec<f64>),
+    /// It has none.
+    Infeasible(Infeasibility),
+}
+
 /// A best solution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Optimum {

@@ -15,6 +15,7 @@ use whetstone_env::solver::{Action, Bound};
 use whetstone_solver::{Model, Row, Term};
 
 use super::draft::real;
+use super::options::SolverOptions;
 use crate::random::Random;
 
 /// The kinds of injections.
@@ -43,10 +44,14 @@ impl InjectionKind {
 pub(super) fn inject(
     model: &mut Model,
     kind: InjectionKind,
+    options: &SolverOptions,
     random: &mut Random,
 ) -> Option<Action> {
+    if model.rows.is_empty() {
+        return None;
+    }
     match kind {
-        InjectionKind::Row => contradict(model, random),
+        InjectionKind::Row => contradict(model, options, random),
         InjectionKind::Limit => tighten(model, random),
         InjectionKind::Sense => flip(model, random),
         InjectionKind::Coefficient => corrupt(model, random),
@@ -57,9 +62,12 @@ pub(super) fn inject(
 /// Largest number of a generated model.
 const LARGEST: f64 = 1e4;
 
+/// Most rows that a new one contradicts.
+const PARENTS: usize = 5;
+
 /// `Σ y_i a_i x >= Σ y_i b_i + δ`, where `a_i x <= b_i` are rows of the model.
-fn contradict(model: &mut Model, random: &mut Random) -> Option<Action> {
-    let parents = 1 + random.below(5);
+fn contradict(model: &mut Model, options: &SolverOptions, random: &mut Random) -> Option<Action> {
+    let parents = options.draw_parents(PARENTS, random);
     let mut sum = vec![0.0; model.variables.len()];
     let mut limit = 0.0;
     let mut taken = Vec::new();

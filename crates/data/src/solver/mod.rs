@@ -6,15 +6,17 @@
 //!
 //! An instance is accepted only if the solver certifies it: the base model has an optimum with a checked witness, each
 //! injection alone makes it infeasible, and the broken model has an IIS with a checked certificate. With several
-//! injections the conflicts share no row, so the second one shows up only after the first was repaired.
+//! injections the conflicts share no row, so that undoing one leaves the others.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `families.rs`, `draft.rs` | base models |
 //! | `inject.rs` | injections |
+//! | `conflicts.rs` | the search for injections that make a model infeasible |
 //! | `names.rs` | names of rows and variables |
 //! | `options.rs` | how difficult problems are, and how they look |
 
+mod conflicts;
 mod draft;
 mod families;
 mod inject;
@@ -24,28 +26,26 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 use whetstone_core::program::Language;
 use whetstone_core::task::Task;
 use whetstone_core::tests::Tests;
 use whetstone_core::wire::Object;
 use whetstone_core::{Seed, TaskId};
 pub use whetstone_env::solver::View;
-use whetstone_env::solver::{self, Action, Problem};
-use whetstone_solver::{Infeasibility, Limits, Member, Model, Verdict, find_iis, solve};
+use whetstone_env::solver::{self, Problem};
+use whetstone_solver::{Infeasibility, Limits, Model, Verdict, solve};
 
+use self::conflicts::Conflicts;
+use self::draft::real;
 use self::families::{FAMILIES, Family};
 pub use self::inject::InjectionKind;
-use self::inject::{inject, unique};
+use self::inject::unique;
 pub use self::names::Names;
 use self::names::Renaming;
 pub use self::options::{SolverOptions, checked_range};
 use crate::part::Partition;
 use crate::random::Random;
 
-/// Draws of one injection before the whole model is drawn again.
-const INJECTIONS: usize = 30;
 /// Draws of one instance before the next seed is taken.
 const TRIES: usize = 400;
 /// Draws after which one conflict fewer is enough.
@@ -131,11 +131,14 @@ impl<'a> SolverTasks<'a> {
         let mut draft = (family.draw)(random, size);
         draft.shuffle(random);
         give_unique_names(&mut draft.model);
+        let plan = draft.plan.iter().map(|&value| real(value)).collect();
         let base = draft.model;
-        if !matches!(verdict(&base)?, Verdict::Optimal(_)) {
-            return None;
+        let Verdict::Optimal(best) = verdict(&base)? else { return None };
+        let mut search = Conflicts::new(&base, self.options, vec![plan, best.values]);
+        for _ in 0..conflicts {
+            search.add(random)?;
         }
-        let (mut broken, mut undo) = injected(&base, conflicts, self.options, random)?;
+        let (mut broken, mut undo) = search.finish();
         // The same call as the environment's: the statement shows the IIS that an episode begins with.
         let Verdict::Infeasible(found) = verdict(&broken)? else { return None };
         if !self.options.takes_iis(found.members.len()) {
@@ -166,105 +169,6 @@ fn give_unique_names(model: &mut Model) {
 /// The verdict on a model; none if the solver has no certified one.
 fn verdict(model: &Model) -> Option<Verdict> {
     solve(model, &Limits::default()).ok()
-}
-
-/// The answer to whether a model is infeasible.
-enum Feasibility {
-    Feasible,
-    Infeasible(Infeasibility),
-}
-
-/// Whether a model is infeasible, with its IIS; none if the solver has no certified verdict. A model without
-/// integers needs no search for an optimum first.
-fn feasibility(model: &Model) -> Option<Feasibility> {
-    if !model.has_integers() {
-        let found = find_iis(model, &Limits::default(), 0).ok()?;
-        return Some(found.map_or(Feasibility::Feasible, Feasibility::Infeasible));
-    }
-    Some(match verdict(model)? {
-        Verdict::Infeasible(found) => Feasibility::Infeasible(found),
-        Verdict::Optimal(_) | Verdict::Unbounded(_) => Feasibility::Feasible,
-    })
-}
-
-/// Injects so many conflicts, each infeasible alone and none sharing a row with another.
-fn injected(
-    base: &Model,
-    conflicts: usize,
-    options: &SolverOptions,
-    random: &mut Random,
-) -> Option<(Model, Vec<Action>)> {
-    let (mut broken, mut undo) = (base.clone(), Vec::new());
-    let mut used: BTreeSet<String> = BTreeSet::new();
-    for _ in 0..conflicts {
-        let conflict = conflict(base, options, &used, random)?;
-        transfer(base, &conflict.alone, &mut broken, random)?;
-        used.extend(conflict.members);
-        undo.push(conflict.undo);
-    }
-    Some((broken, undo))
-}
-
-/// One injection in the base model.
-struct Conflict {
-    /// The base model with this injection alone.
-    alone: Model,
-    undo: Action,
-    /// The names of its IIS.
-    members: Vec<String>,
-}
-
-/// Draws an injection of one kind until it makes the base model infeasible beside what others use.
-fn conflict(
-    base: &Model,
-    options: &SolverOptions,
-    used: &BTreeSet<String>,
-    random: &mut Random,
-) -> Option<Conflict> {
-    let kind = options.draw_injection(random);
-    for _ in 0..INJECTIONS {
-        let mut alone = base.clone();
-        let Some(undo) = inject(&mut alone, kind, random) else { continue };
-        let Feasibility::Infeasible(found) = feasibility(&alone)? else { continue };
-        let members = member_names(&alone, &found);
-        let is_shared = members.iter().any(|name| used.contains(name));
-        if options.takes_iis(members.len()) && !is_shared {
-            return Some(Conflict { alone, undo, members });
-        }
-    }
-    None
-}
-
-/// Brings the one difference between `base` and `alone` into `broken`; none if two injected rows have one name.
-fn transfer(base: &Model, alone: &Model, broken: &mut Model, random: &mut Random) -> Option<()> {
-    for row in &alone.rows {
-        let before = base.rows.iter().find(|other| other.name == row.name);
-        match (before, broken.row(&row.name)) {
-            (None, None) => {
-                let at = random.below(broken.rows.len() + 1);
-                broken.rows.insert(at, row.clone());
-            }
-            (None, Some(_)) => return None,
-            (Some(before), Some(at)) if before != row => broken.rows[at] = row.clone(),
-            _ => {}
-        }
-    }
-    for (at, variable) in alone.variables.iter().enumerate() {
-        if base.variables[at] != *variable {
-            broken.variables[at] = variable.clone();
-        }
-    }
-    Some(())
-}
-
-fn member_names(model: &Model, found: &Infeasibility) -> Vec<String> {
-    let name = |member: &Member| match *member {
-        Member::Row(row) => model.rows[row].name.clone(),
-        Member::LowerBound(variable) | Member::UpperBound(variable) => {
-            format!("bound {}", model.variables[variable].name)
-        }
-    };
-    found.members.iter().map(name).collect()
 }
 
 /// The problem as a task.

@@ -78,6 +78,12 @@ impl SolverOptions {
         self.injections[random.below(self.injections.len())]
     }
 
+    /// How many rows a new one contradicts: with it they are an IIS of the sizes that are wanted, bounds aside.
+    pub(super) fn draw_parents(&self, most: usize, random: &mut Random) -> usize {
+        let parents = |members: usize| (members - 1).clamp(1, most);
+        within(&(parents(*self.iis.start())..=parents(*self.iis.end())), random)
+    }
+
     pub(super) fn draw_view(&self, random: &mut Random) -> View {
         self.views[random.below(self.views.len())]
     }

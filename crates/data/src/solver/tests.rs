@@ -8,7 +8,7 @@ use whetstone_core::message::Message;
 use whetstone_core::wire::Wire;
 use whetstone_env::environment::{Environment, Next, Setup, StartError};
 use whetstone_env::registry::Environments;
-use whetstone_env::solver::View;
+use whetstone_env::solver::{Action, View};
 
 use super::*;
 
