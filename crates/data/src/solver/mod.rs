@@ -24,6 +24,8 @@ mod names;
 mod options;
 
 #[cfg(test)]
+mod policy_tests;
+#[cfg(test)]
 mod tests;
 
 use whetstone_core::program::Language;

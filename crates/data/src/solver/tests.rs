@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
-use whetstone_core::message::Message;
 use whetstone_core::wire::Wire;
 use whetstone_env::environment::{Environment, Next, Setup, StartError};
 use whetstone_env::registry::Environments;
@@ -12,44 +11,17 @@ use whetstone_env::solver::{Action, View};
 
 use super::*;
 
-fn some(count: usize, part: Partition, options: &SolverOptions) -> Vec<SolverTask> {
+pub(super) fn some(count: usize, part: Partition, options: &SolverOptions) -> Vec<SolverTask> {
     let tasks = SolverTasks::new(options, Seed::new(7));
     (0..count as u64).map(|number| tasks.make(part, number).unwrap()).collect()
 }
 
-fn environments(tasks: &[SolverTask]) -> Environments {
+pub(super) fn environments(tasks: &[SolverTask]) -> Environments {
     let mut config = Config::default();
     config.env.rules = false;
     let start_judge = || Err(StartError::Refused("no judge here".to_owned()));
     let setup = Setup { config: &config, start_judge: &start_judge };
     Environments::for_tasks(&setup, tasks.iter().map(|made| &made.task)).unwrap()
-}
-
-/// The mean reward of a policy, which answers the conversation so far.
-fn mean_reward(tasks: &[SolverTask], policy: &dyn Fn(&SolverTask, &[Message]) -> String) -> f64 {
-    let environments = environments(tasks);
-    let mut sum = 0.0;
-    for made in tasks {
-        let mut episode = environments.open(&made.task, Seed::new(1)).unwrap();
-        let outcome = loop {
-            let reply = policy(made, episode.messages());
-            if let Next::Done(outcome) = episode.reply(Reply::text(&reply)).unwrap() {
-                break outcome;
-            }
-        };
-        sum += outcome.reward.total();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred tasks")]
-    let count = tasks.len() as f64;
-    sum / count
-}
-
-/// The first row of the IIS that was shown last.
-fn first_row(messages: &[Message]) -> String {
-    let told = &messages.last().unwrap().content;
-    let iis = told.rsplit("IIS: [").next().unwrap_or_default();
-    let names = iis.split([',', ']']).map(str::trim).filter(|name| !name.contains('('));
-    names.into_iter().next().unwrap_or("none").to_owned()
 }
 
 #[test]
@@ -141,24 +113,4 @@ fn options_are_kept_to() {
     let none = SolverOptions { families: vec!["network".to_owned()], ..SolverOptions::default() };
     let tasks = SolverTasks::new(&none, Seed::new(1));
     assert!(matches!(tasks.make(Partition::Train, 0), Err(GenerateError::NoFamily)));
-}
-
-#[test]
-fn the_expert_earns_nearly_everything_and_simple_policies_little() {
-    let tasks = some(200, Partition::Validation, &SolverOptions::default());
-    let all = environments(&tasks);
-    let expert = mean_reward(&tasks, &|made, messages| {
-        all.expert_reply(&made.task, Seed::new(1), messages).unwrap().unwrap()
-    });
-    assert!(expert >= 0.95, "expert {expert}");
-    let drop_first = mean_reward(&tasks, &|_, messages| {
-        format!("Action: DROP_CONSTRAINT({})", first_row(messages))
-    });
-    assert!(drop_first <= 0.45, "drop the first row of the IIS: {drop_first}");
-    let relax = mean_reward(&tasks, &|_, messages| {
-        format!("Action: RELAX_CONSTRAINT({}, 1e9)", first_row(messages))
-    });
-    assert!(relax <= 0.45, "relax the first row by 1e9: {relax}");
-    let print = mean_reward(&tasks, &|_, _| "Action: GET_IIS".to_owned());
-    assert!(print <= 0.05 + 1e-9, "print the IIS: {print}");
 }
