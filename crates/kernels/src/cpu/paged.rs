@@ -206,21 +206,42 @@ struct PageValues<'a> {
 /// Adds `Σ p·v` of a page.
 #[inline(always)]
 fn weighted_values(sums: &mut [f32; PLACES], page: PageValues<'_>, places: PositionRange) {
-    let PageValues { scores, values, next } = page;
-    let PositionRange { size, count, .. } = places;
-    for (token, p) in scores.iter().enumerate() {
-        for line in (0..count).step_by(PAGE) {
-            prefetch(next.wrapping_add(token * size + line));
+    match places.count {
+        PLACES => add_page::<PLACES>(sums, page, places.size),
+        32 => add_page::<32>(sums, page, places.size),
+        count => {
+            for (token, p) in page.scores.iter().enumerate() {
+                let values = &page.values[token * places.size..][..count];
+                page.prefetch(token * places.size, count);
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = p.mul_add(*value, *sum);
+                }
+            }
         }
-        if count == PLACES {
-            let values: &[f32; PLACES] = values[token * size..].first_chunk().expect("a head");
-            for at in 0..PLACES {
-                sums[at] = p.mul_add(values[at], sums[at]);
-            }
-        } else {
-            for (sum, value) in sums.iter_mut().zip(&values[token * size..][..count]) {
-                *sum = p.mul_add(*value, *sum);
-            }
+    }
+}
+
+/// The same where the compiler knows the number of places: the sums stay in registers.
+#[inline(always)]
+fn add_page<const COUNT: usize>(sums: &mut [f32; PLACES], page: PageValues<'_>, size: usize) {
+    let sums: &mut [f32; COUNT] = sums.first_chunk_mut().expect("at most all places");
+    let mut local = *sums;
+    for (token, p) in page.scores.iter().enumerate() {
+        page.prefetch(token * size, COUNT);
+        let values: &[f32; COUNT] = page.values[token * size..].first_chunk().expect("a head");
+        for at in 0..COUNT {
+            local[at] = p.mul_add(values[at], local[at]);
+        }
+    }
+    *sums = local;
+}
+
+impl PageValues<'_> {
+    /// Has the processor read the same places of the next rows.
+    #[inline(always)]
+    fn prefetch(&self, at: usize, count: usize) {
+        for line in (0..count).step_by(PAGE) {
+            prefetch(self.next.wrapping_add(at + line));
         }
     }
 }
