@@ -29,6 +29,7 @@ mod prepare;
 mod progress;
 mod quickstart;
 mod quickstart_rlhf;
+mod quickstart_solver;
 mod recipes;
 mod reference;
 mod report;
