@@ -42,6 +42,7 @@ mod stages_kill;
 mod teach;
 mod teach_episodes;
 mod teach_kill;
+mod teach_solver;
 mod thinking;
 mod tiny_gguf;
 mod tiny_model;
