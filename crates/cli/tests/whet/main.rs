@@ -39,6 +39,7 @@ mod runs;
 mod score;
 mod stages;
 mod stages_kill;
+mod stages_prm;
 mod teach;
 mod teach_episodes;
 mod teach_kill;
