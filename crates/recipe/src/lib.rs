@@ -9,6 +9,7 @@
 //! | [`stages`] | the stages of a file, one after another |
 //! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
 //! | [`pairs`] | preference pairs, from judged replies and from files |
+//! | [`new_model`] | a tokenizer and an untrained model |
 //! | [`generation`], [`reward_scoring`], [`export`], [`bench`] | a model on this machine |
 //! | [`find`], [`device`], [`environment`] | the model, device and environment that settings and names stand for |
 //!
@@ -28,6 +29,7 @@ pub mod failure;
 pub mod find;
 pub mod generation;
 pub mod model_failure;
+pub mod new_model;
 pub mod observer;
 pub mod pairs;
 pub mod phases;

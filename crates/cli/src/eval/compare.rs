@@ -6,7 +6,7 @@ use whetstone_eval::{Compared, Comparison, Flipped, Results};
 use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 
 use super::args::CompareArgs;
-use super::episodes;
+use super::episodes::{self, Sides};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::figures::{judged, judged_figure};
@@ -51,7 +51,7 @@ fn text(comparison: &Comparison, printer: Printer) -> String {
     for (count, compared) in &comparison.best_of {
         row(&mut text, &format!("best/{count}"), compared, printer);
     }
-    episodes::compared(&mut text, comparison, printer);
+    episodes::compared(&mut text, comparison, Sides::LETTERS, printer);
     programs(&mut text, comparison, printer);
     let left_out = comparison
         .pass_at_k

@@ -57,10 +57,24 @@ pub(super) fn by(text: &mut String, name: &str, parts: &BTreeMap<String, Part>) 
     text.push('\n');
 }
 
+/// The names of what is compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sides {
+    pub(crate) before: &'static str,
+    pub(crate) after: &'static str,
+    pub(crate) difference: &'static str,
+}
+
+impl Sides {
+    /// Those of `whet eval compare`.
+    pub(super) const LETTERS: Self = Self { before: "A", after: "B", difference: "B - A" };
+}
+
 /// The table of a comparison, if both sides have episodes.
-pub(super) fn compared(text: &mut String, comparison: &Comparison, printer: Printer) {
+pub(crate) fn compared(text: &mut String, comparison: &Comparison, sides: Sides, printer: Printer) {
     let Some(episodes) = &comparison.episodes else { return };
-    let _ = writeln!(text, "\n  {:<24} {:<24} {:<24} {:<28} p", "episodes", "A", "B", "B - A");
+    let Sides { before, after, difference } = sides;
+    let _ = writeln!(text, "\n  {:<24} {before:<24} {after:<24} {difference:<28} p", "episodes");
     for (k, found) in shown(&episodes.solved_within) {
         let (word, tone) = judged(&found.difference);
         let cells = [estimate(&found.before), estimate(&found.after), points(&found.difference)];

@@ -2,7 +2,7 @@
 
 mod args;
 mod compare;
-mod episodes;
+pub(crate) mod episodes;
 mod summary;
 
 use std::sync::Arc;

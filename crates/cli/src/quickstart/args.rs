@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
 use whetstone_core::config::DeviceChoice;
-use whetstone_recipe::quickstart::{NAME, rlhf};
+use whetstone_recipe::quickstart::staged::StagedRecipe;
+use whetstone_recipe::quickstart::{NAME, rlhf, solver};
 use whetstone_recipe::training::RunRequest;
 
 use crate::cli::ConfigArgs;
@@ -13,11 +14,11 @@ use crate::cli::ConfigArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct QuickstartArgs {
-    /// What is trained: `grpo`, or the three stages of `rlhf`
+    /// What is trained: `grpo`, or the stages of `rlhf` or `solver`
     #[arg(long, value_enum, default_value_t = Recipe::Grpo, value_name = "NAME")]
     pub recipe: Recipe,
 
-    /// The run's name: a directory in `run.dir` [default: `quickstart`, or `rlhf`]
+    /// The run's name: a directory in `run.dir` [default: `quickstart`, or the recipe's]
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
 
@@ -76,14 +77,22 @@ pub enum Recipe {
     Grpo,
     /// SFT, a reward model on preference pairs, PPO; PPO compared with SFT
     Rlhf,
+    /// A new model, SFT on an expert's repairs of infeasible models, GRPO over episodes; GRPO compared with SFT
+    Solver,
 }
 
 impl Recipe {
-    fn run(self) -> &'static str {
+    /// Its stages, if it has any.
+    pub(super) fn staged(self) -> Option<&'static StagedRecipe> {
         match self {
-            Self::Grpo => NAME,
-            Self::Rlhf => rlhf::NAME,
+            Self::Grpo => None,
+            Self::Rlhf => Some(&rlhf::RECIPE),
+            Self::Solver => Some(&solver::RECIPE),
         }
+    }
+
+    fn run(self) -> &'static str {
+        self.staged().map_or(NAME, |recipe| recipe.name)
     }
 }
 
@@ -97,7 +106,10 @@ The phases, in a directory of their own:
   6. after     measures pass@k on the same tasks with the same sampling seeds
 
 With `--recipe rlhf` the stages are those of configs/recipes/rlhf.toml: tasks, traces, SFT, an evaluation, samples,
-preference pairs, a reward model, PPO, and an evaluation; `whet run` starts your own version of the file.
+preference pairs, a reward model, PPO, and an evaluation. With `--recipe solver` they are those of
+configs/recipes/solver.toml: infeasible optimization models, an expert's repairs, a new model, SFT, an evaluation,
+GRPO over episodes, and an evaluation on families that were not trained on. `whet run` starts your own version of such a
+file. A run in stages is resumed with the flags that it was begun with; `--set STAGE:KEY=VALUE` sets a key of one stage.
 
 The same seed gives the same figures, on any number of threads. After Ctrl-C, `--resume` resumes the run and
 skips completed phases. Every setting of training can be changed with `--set`; the resolved settings are in
@@ -108,7 +120,9 @@ Examples:
   whet quickstart --dry-run                    print the plan, its memory and an estimated time
   whet quickstart --resume                     resume after an interruption
   whet quickstart --recipe rlhf                SFT, a reward model and PPO; PPO compared with SFT
+  whet quickstart --recipe solver              repair infeasible models; GRPO compared with SFT
   whet quickstart --run seed-7 --seed 7        another seed
+  whet quickstart --recipe solver --run longer --set grpo:training.max_steps=80
   whet quickstart --run longer --set training.max_steps=120
   whet quickstart --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
   whet quickstart --run hard --set quickstart.held_out_tasks=400 --set eval.num_samples=16

@@ -4,13 +4,14 @@ mod args;
 mod rlhf;
 #[cfg(test)]
 mod sample_report;
+mod solver;
+mod staged;
 mod summary;
 
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::quickstart;
 
 pub use self::args::QuickstartArgs;
-use self::args::Recipe;
 use crate::exit::Exit;
 use crate::observer::dry_run;
 use crate::printer::Printer;
@@ -18,8 +19,8 @@ use crate::train::stop;
 
 /// Runs the pipeline.
 pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exit> {
-    if args.recipe == Recipe::Rlhf {
-        return rlhf::run(args, printer);
+    if let Some(recipe) = args.recipe.staged() {
+        return staged::run(args, recipe, printer);
     }
     let stop = stop::on_signal(printer);
     match quickstart::run(&args.request(), &stop, &printer)? {

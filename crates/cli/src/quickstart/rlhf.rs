@@ -1,35 +1,9 @@
 //! `whet quickstart --recipe rlhf`: PPO beside SFT, and what is claimed of it.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use whetstone_eval::{Compared, Figure};
-use whetstone_recipe::quickstart::rlhf::{self, RlhfOutcome, RlhfReport};
-use whetstone_recipe::stages::StopFlags;
-use whetstone_recipe::text::duration;
-
-use super::QuickstartArgs;
-use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::train::stop;
-
-/// Runs the stages and prints the comparison.
-pub(super) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let at_once = Arc::default();
-    let stop = stop::on_signal_unless(printer, Arc::clone(&at_once));
-    let flags = StopFlags { stop: &stop, at_once: &at_once };
-    match rlhf::run(&args.request(), flags, &printer)? {
-        RlhfOutcome::Planned(plan) if args.json => printer.json(&plan)?,
-        RlhfOutcome::Planned(plan) => printer.raw(&plan.text())?,
-        RlhfOutcome::Stopped(resume) => {
-            printer
-                .note(format_args!("stopped; completed stages are kept, resume with `{resume}`"));
-        }
-        RlhfOutcome::Done(report) if args.json => printer.json(&report)?,
-        RlhfOutcome::Done(report) => printer.raw(&text(&report))?,
-    }
-    Ok(Exit::Done)
-}
+use whetstone_recipe::quickstart::staged::StagedReport;
 
 /// What is claimed of PPO over SFT, by figure.
 fn claim(figure: Figure) -> &'static str {
@@ -42,7 +16,8 @@ fn claim(figure: Figure) -> &'static str {
     }
 }
 
-fn text(report: &RlhfReport) -> String {
+/// The comparison.
+pub(super) fn text(report: &StagedReport) -> String {
     let comparison = &report.comparison;
     let mut text = format!(
         "{} held-out tasks; 95 % intervals, differences paired by task\n\n  {:<19} {:<22} {:<22} {:<28} {}\n",
@@ -54,20 +29,12 @@ fn text(report: &RlhfReport) -> String {
     for (figure, compared) in &comparison.figures {
         row(&mut text, figure.label(), compared, claim(*figure));
     }
-    let kl = report.kl;
-    let _ = writeln!(
-        text,
-        "  {:<19} mean {:.4} over {} steps, at most {:.4}; claimed: below 0.01",
-        "KL of PPO's updates", kl.mean, kl.steps, kl.max
-    );
-    let _ = writeln!(text, "\n  {:<10} {:>8}", "stage", "time");
-    for stage in &report.stages {
-        let _ = writeln!(text, "  {:<10} {:>8}", stage.name, duration(stage.seconds));
-    }
-    let _ = writeln!(text, "  {:<10} {:>8}", "all", duration(report.seconds));
-    let _ = writeln!(text, "\n  run   {}", report.run);
-    if let Some(page) = &report.page {
-        let _ = writeln!(text, "  page  {page}");
+    if let Some(kl) = report.kl {
+        let _ = writeln!(
+            text,
+            "  {:<19} mean {:.4} over {} steps, at most {:.4}; claimed: below 0.01",
+            "KL of PPO's updates", kl.mean, kl.steps, kl.max
+        );
     }
     text
 }

@@ -50,7 +50,8 @@ pub struct StagesArgs {
 
     /// Set one key for all stages, or for one; takes precedence over the file
     ///
-    /// For example `--set seed=7`, or `--set grpo:training.learning_rate=1e-5` for the stage `grpo`.
+    /// For example `--set seed=7`, or `--set grpo:training.learning_rate=1e-5` for the stage `grpo`. A key without a
+    /// section is an option of the stage: `--set eval:max_tasks=50`.
     #[arg(long = "set", value_name = "[STAGE:]KEY=VALUE")]
     pub set: Vec<String>,
 

@@ -4,14 +4,14 @@
 //! so a run cannot come to its end first; the others are, and what becomes of them until the kill is
 //! left to chance. In the end the traces must be those of an undisturbed run, byte for
 //! byte, and no request may have been sent whose answer was stored. Episodes of several turns are killed in
-//! their middle.
+//! their middle, also of a server that breaks besides ([`Fault`]).
 //!
 //! Five kills; with `WHETSTONE_FULL=1` twenty, on more tasks.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,24 +36,42 @@ struct Fate {
     silent: AtomicU64,
     kill: AtomicU64,
     call: Mutex<Sender<()>>,
+    /// Set once requests are answered with faults.
+    breaks: AtomicBool,
+    /// Seeds of requests that were answered with a fault.
+    broken: Mutex<HashSet<u64>>,
 }
 
+/// What breaks the first answer to a request, by its seed; the second one is fine.
+pub(crate) type Fault = fn(u64) -> Option<Act>;
+
 impl Fate {
-    fn of(&self, number: u64) -> Act {
+    fn of(&self, number: u64, seed: u64, fault: Fault) -> Act {
         if number == self.kill.load(Ordering::SeqCst) {
             self.call.lock().expect("no test panics there").send(()).expect("the test waits");
         }
-        let silent = number == self.silent.load(Ordering::SeqCst);
-        if silent { Act::Over(Wire::Silence) } else { Act::Answer }
+        if number == self.silent.load(Ordering::SeqCst) {
+            return Act::Over(Wire::Silence);
+        }
+        let fault = fault(seed).filter(|_| self.breaks.load(Ordering::SeqCst));
+        let is_first = |_: &Act| self.broken.lock().expect("no test panics there").insert(seed);
+        fault.filter(is_first).unwrap_or(Act::Answer)
+    }
+
+    fn broken(&self) -> u64 {
+        self.broken.lock().expect("no test panics there").len() as u64
     }
 }
 
-fn start_server(text: Box<Speech>) -> (ChatServer, Arc<Fate>, Receiver<()>) {
+fn start_server(text: Box<Speech>, fault: Fault) -> (ChatServer, Arc<Fate>, Receiver<()>) {
     let (call, calls) = channel();
     let (silent, kill) = (AtomicU64::new(NEVER), AtomicU64::new(NEVER));
-    let fate = Arc::new(Fate { silent, kill, call: Mutex::new(call) });
+    let (breaks, broken) = (AtomicBool::new(false), Mutex::default());
+    let fate = Arc::new(Fate { silent, kill, call: Mutex::new(call), breaks, broken });
     let own = Arc::clone(&fate);
-    let act = Box::new(move |number, _: &Value| own.of(number));
+    let act = Box::new(move |number, asked: &Value| {
+        own.of(number, asked["seed"].as_u64().expect("a seed"), fault)
+    });
     let server = ChatServer::start(Manners { act, text, ..Manners::default() });
     (server, fate, calls)
 }
@@ -87,7 +105,7 @@ fn stored(journal: &Path) -> (HashSet<u64>, usize) {
 }
 
 /// A folder with tasks, a server, and the command that is run again and again.
-struct Stage {
+pub(crate) struct Stage {
     dir: tempfile::TempDir,
     server: ChatServer,
     fate: Arc<Fate>,
@@ -99,9 +117,14 @@ struct Stage {
 
 impl Stage {
     fn new(lines: &str, turns: u64, text: Box<Speech>) -> Self {
+        Self::breaking(lines, turns, text, |_| None)
+    }
+
+    /// With a server that breaks once [`Stage::break_from_now`] is called.
+    pub(crate) fn breaking(lines: &str, turns: u64, text: Box<Speech>, fault: Fault) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         fs::write(dir.path().join("tasks.jsonl"), lines).expect("a file");
-        let (server, fate, calls) = start_server(text);
+        let (server, fate, calls) = start_server(text, fault);
         let url = format!("teacher.api_url={}", server.url());
         let flags = ["teach", "--tasks=tasks.jsonl", "--num-samples=4", "--set", &url];
         let mut flags: Vec<_> = flags.map(str::to_owned).into();
@@ -109,17 +132,27 @@ impl Stage {
         Self { dir, server, fate, calls, flags, turns }
     }
 
+    /// Lets the server break.
+    pub(crate) fn break_from_now(&self) {
+        self.fate.breaks.store(true, Ordering::SeqCst);
+    }
+
+    /// Adds `--set KEY=VALUE`.
+    pub(crate) fn set(&mut self, key: &str) {
+        self.flags.extend(["--set".to_owned(), key.to_owned()]);
+    }
+
     fn command(&self, out: &'static str) -> Vec<String> {
         let rows = format!("--rows=rows_{out}");
         self.flags.iter().cloned().chain(["--out".to_owned(), out.to_owned(), rows]).collect()
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// Runs to the end, undisturbed; returns the seeds that were asked for.
-    fn run(&self, out: &'static str) -> Vec<u64> {
+    pub(crate) fn run(&self, out: &'static str) -> Vec<u64> {
         let already = asked(&self.server).len();
         self.fate.silent.store(NEVER, Ordering::SeqCst);
         self.fate.kill.store(NEVER, Ordering::SeqCst);
@@ -154,7 +187,7 @@ impl Stage {
 }
 
 /// Kills of one test, and tasks.
-fn extent() -> (u64, u64) {
+pub(crate) fn extent() -> (u64, u64) {
     let full = env::var_os("WHETSTONE_FULL").is_some_and(|value| value == "1");
     if full { (20, 60) } else { (5, 16) }
 }
@@ -186,7 +219,7 @@ fn killed_in_the_middle_of_episodes_it_asks_no_turn_twice_and_writes_the_same_ep
 
 /// Kills runs until nothing is left to ask, when the undisturbed run has sent `total` requests.
 #[expect(clippy::print_stdout, reason = "how many kills fell where")]
-fn kill_again_and_again(stage: &Stage, kills: u64, total: u64) {
+pub(crate) fn kill_again_and_again(stage: &Stage, kills: u64, total: u64) {
     let journal = stage.path("out.jsonl.journal");
     let (mut sent, mut unjudged) = (Vec::new(), Vec::new());
     for kill in 0..kills {
@@ -217,9 +250,10 @@ fn kill_again_and_again(stage: &Stage, kills: u64, total: u64) {
     sent.extend(seeds);
     let distinct: HashSet<_> = sent.iter().collect();
     assert_eq!(distinct.len() as u64, total);
-    let repeated = sent.len() as u64 - total;
+    let broken = stage.fate.broken();
+    let repeated = sent.len() as u64 - total - broken;
     println!(
-        "{kills} kills: {total} requests, {repeated} repeated that were under way at a kill \
+        "{kills} kills: {total} requests, {broken} broken, {repeated} repeated that were under way at a kill \
          ({} at most); answers without a verdict at the kills: {unjudged:?}",
         kills * IN_FLIGHT
     );

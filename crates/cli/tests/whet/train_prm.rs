@@ -26,7 +26,7 @@ const SMALL: [&str; 6] = [
 ];
 
 /// Episodes of two transitions, one of which ends in `+` and is progress; every third is solved.
-fn episodes(count: usize, family: &str) -> String {
+pub(crate) fn episodes(count: usize, family: &str) -> String {
     let turn = |at: usize, is_progress: bool| {
         let sign = if is_progress { "+" } else { "-" };
         json!({

@@ -77,6 +77,8 @@ pub struct StageEntry {
     /// Its number in the file, from 0.
     index: usize,
     lines: Lines,
+    /// Options over those of the file, each as `key=value`.
+    given: Vec<String>,
 }
 
 impl StageFile {
@@ -146,13 +148,31 @@ impl StageEntry {
             let own = own.filter(|(key, _)| !EVERY_STAGE_KEYS.contains(&key.get_ref().as_ref()));
             options.get_mut().extend(own);
         }
+        for (key, value) in self.given.iter().filter_map(|argument| argument.split_once('=')) {
+            let text = value.trim();
+            let parsed = DeValue::parse(text).map(Spanned::into_inner);
+            let value = parsed.unwrap_or_else(|_| DeValue::String(text.into()));
+            let key = Spanned::new(0..0, key.trim().into());
+            options.get_mut().insert(key, Spanned::new(0..0, value));
+        }
         T::deserialize(Deserializer::from(options)).map_err(|err| {
-            let key = Some(self.key());
+            let message = one_line(err.message());
             match err.span() {
-                Some(span) => self.lines.problem(&span, key, one_line(err.message())),
-                None => self.problem(one_line(err.message()), None),
+                Some(span) if self.given.is_empty() => {
+                    self.lines.problem(&span, Some(self.key()), message)
+                }
+                _ if self.given.is_empty() => self.problem(message, None),
+                _ => {
+                    let hint = format!("`--set` gives it {}", self.given.join(", "));
+                    self.problem(message, Some(hint))
+                }
             }
         })
+    }
+
+    /// Sets an option of its kind over that of the file, as `key=value`.
+    pub fn set_option(&mut self, argument: String) {
+        self.given.push(argument);
     }
 
     /// Something that is wrong with this stage.
@@ -265,7 +285,7 @@ impl Form<'_> {
             self.problem(&set.span(), Some(SET), message);
         }
         let (place, lines) = (self.lines.place(&stage.span()), self.lines.clone());
-        Some(StageEntry { name, kind, after, input, place, index, lines })
+        Some(StageEntry { name, kind, after, input, place, index, lines, given: Vec::new() })
     }
 
     /// The inputs that a stage names.

@@ -11,7 +11,10 @@
 mod dry_run;
 mod measuring;
 pub mod rlhf;
+pub mod solver;
+pub mod staged;
 mod traces;
+pub mod update_kl;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

@@ -134,7 +134,8 @@ impl Rehearsal<'_> {
         }
         let job = self.job(stage, inputs, props.folder);
         // The base stands for a model, and the judge pays where there is no reward model yet.
-        let stands_in = |what: &What| matches!(what, What::Model | What::RewardModel);
+        let stands_in =
+            |what: &What| matches!(what, What::Model | What::RewardModel | What::ProcessModel);
         let lacks = |what: &What| !job.inputs.contains_key(what) && !stands_in(what);
         let missing: Vec<What> = stage.inputs.iter().map(|(what, _)| *what).filter(lacks).collect();
         if !missing.is_empty() {
@@ -231,9 +232,12 @@ impl Props<'_> {
             What::HeldOut => "held_out.jsonl",
             What::Traces => "traces.jsonl",
             What::Rows => "rows.jsonl",
-            What::Model | What::Rollouts | What::Pairs | What::HeldOutPairs | What::RewardModel => {
-                return Ok(None);
-            }
+            What::Model
+            | What::Rollouts
+            | What::Pairs
+            | What::HeldOutPairs
+            | What::RewardModel
+            | What::ProcessModel => return Ok(None),
         };
         let folder = self.folder.join("_stand-ins");
         if !self.has_stand_ins {

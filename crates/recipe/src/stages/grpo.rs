@@ -6,7 +6,9 @@ use whetstone_core::metric;
 use whetstone_train::inputs::Files;
 
 use super::job::{Job, Kind, StageEnd, Stops, options};
-use super::models::{reward_model, reward_model_setting, student};
+use super::models::{
+    process_model, process_model_setting, reward_model, reward_model_setting, student,
+};
 use super::trained::{FINAL, NoOptions, ROLLOUTS, ended};
 use super::what::{Take, What};
 use crate::dry_run::Outcome;
@@ -39,7 +41,12 @@ pub(super) const KIND: Kind = Kind {
 fn takes(config: &Config) -> Vec<Take> {
     let traces = (config.dual_source.teacher_sft_weight > 0.0).then_some(Take::Needs(What::Traces));
     let others = [Take::Needs(What::Tasks), Take::May(What::HeldOut), Take::May(What::Model)];
-    others.into_iter().chain(traces).chain(reward_model(config)).collect()
+    others
+        .into_iter()
+        .chain(traces)
+        .chain(reward_model(config))
+        .chain(process_model(config))
+        .collect()
 }
 
 fn check(entry: &StageEntry, loaded: &Loaded) -> Vec<Problem> {
@@ -51,6 +58,7 @@ fn check(entry: &StageEntry, loaded: &Loaded) -> Vec<Problem> {
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let mut settings = student(job)?;
     settings.extend(reward_model_setting(job));
+    settings.extend(process_model_setting(job));
     let request = job.run_request(&settings)?;
     let files = Files {
         tasks: job.input(What::Tasks),

@@ -1,7 +1,10 @@
 //! Every kind of stage, one file each.
 
 use super::job::Kind;
-use super::{data, eval, grpo, new_model, pairs, ppo, rm, sample, score, sft, teach, validate};
+use super::what::What;
+use super::{
+    data, eval, grpo, new_model, pairs, ppo, prm, rm, sample, score, sft, teach, validate,
+};
 
 /// The kinds, in the order of the pipeline.
 pub static KINDS: &[&Kind] = &[
@@ -14,6 +17,7 @@ pub static KINDS: &[&Kind] = &[
     &score::KIND,
     &pairs::KIND,
     &rm::KIND,
+    &prm::KIND,
     &grpo::KIND,
     &ppo::KIND,
     &eval::KIND,
@@ -27,4 +31,16 @@ pub fn of(name: &str) -> Option<&'static Kind> {
 /// Their names, as text.
 pub fn names() -> String {
     KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The kinds of stages that make something, as text.
+#[derive(Debug, Clone, Copy)]
+pub struct KindsThatMake(pub What);
+
+impl std::fmt::Display for KindsThatMake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let makers = KINDS.iter().filter(|kind| kind.makes.iter().any(|(made, _)| *made == self.0));
+        let makers: Vec<&str> = makers.map(|kind| kind.name).collect();
+        f.write_str(&makers.join(", "))
+    }
 }

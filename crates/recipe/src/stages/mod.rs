@@ -25,6 +25,7 @@ mod pages;
 mod pairs;
 pub mod plan;
 mod ppo;
+mod prm;
 mod rm;
 mod sample;
 mod score;

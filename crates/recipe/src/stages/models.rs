@@ -65,6 +65,20 @@ pub(super) fn reward_model_setting(job: &Job<'_>) -> Option<String> {
     job.input(What::RewardModel).map(|path| format!("reward.model={}", path.display()))
 }
 
+/// Whether a stage takes a process reward model: not where the settings name one or another reward model, or give it
+/// no weight.
+pub(super) fn process_model(config: &Config) -> Option<Take> {
+    let reward = &config.reward;
+    let is_taken =
+        reward.process.is_empty() && reward.model.is_empty() && reward.process_weight > 0.0;
+    is_taken.then_some(Take::May(What::ProcessModel))
+}
+
+/// The setting that names the process reward model of an earlier stage, if the stage takes one.
+pub(super) fn process_model_setting(job: &Job<'_>) -> Option<String> {
+    job.input(What::ProcessModel).map(|path| format!("reward.process={}", path.display()))
+}
+
 /// The model that is measured or sampled: an adapter stays one.
 pub(super) fn policy(job: &Job<'_>) -> Result<String, Failure> {
     let path = match job.input(What::Model) {

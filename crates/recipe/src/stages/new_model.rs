@@ -1,64 +1,49 @@
 //! `new_model`: rows, traces or tasks into a tokenizer and an untrained model, as `whet model new` makes them.
 
-use serde::Deserialize;
-use whetstone_core::Seed;
-use whetstone_model::create::{Recipe, Sizes, SystemMessages, corpus, create};
+use std::fs;
+use std::path::Path;
+
+use whetstone_config::{Problem, StageEntry};
+use whetstone_model::Config;
+use whetstone_model::create::SystemMessages;
 use whetstone_model::weights::Dtype;
 use whetstone_record::atomic::clear_temporaries;
 use whetstone_record::outputs::Staged;
 
-use super::job::{Job, Kind, StageEnd, Stops, figure, options};
+use super::job::{Job, Kind, StageEnd, Stops, figure};
 use super::what::{Take, What};
-use crate::device;
 use crate::dry_run::{DryRun, Outcome};
 use crate::failure::Failure;
-use crate::model_failure::ModelFailure;
+use crate::new_model::{NewModelRequest, NewModelSizes, make};
+use crate::number;
 
 /// The model's directory in that of the stage.
 const MODEL: &str = "model";
 
-/// The kind.
+/// The kind. Its options are named as the flags of `whet model new`.
 pub(super) const KIND: Kind = Kind {
     name: "new_model",
     command: "whet model new",
     takes: |_| vec![Take::OneOf(&[What::Rows, What::Traces, What::Tasks])],
     makes: &[(What::Model, MODEL)],
-    check: |entry, _| options::<NewModelOptions>(entry),
+    check: |entry, _| problems(entry),
     run,
     sections: &[],
     stops: Stops::AtOnce,
 };
 
-/// The options, named as the flags of `whet model new`.
-#[derive(Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct NewModelOptions {
-    vocab: usize,
-    width: usize,
-    layers: usize,
-    heads: usize,
-    kv_heads: usize,
-    ffn: usize,
-    context: usize,
-}
-
-impl Default for NewModelOptions {
-    fn default() -> Self {
-        Self { vocab: 2048, width: 256, layers: 4, heads: 4, kv_heads: 2, ffn: 768, context: 1024 }
-    }
-}
-
-impl NewModelOptions {
-    fn recipe(&self, seed: u64) -> Recipe {
-        let &Self { width, layers, heads, kv_heads, ffn, context: positions, .. } = self;
-        let sizes = Sizes { width, layers, heads, kv_heads, ffn, positions };
-        let (dtype, system) = (Dtype::F32, SystemMessages::Kept);
-        Recipe { sizes, seed: Seed::new(seed).derive("model", 0).get(), dtype, system }
+fn problems(entry: &StageEntry) -> Vec<Problem> {
+    match entry.options::<NewModelSizes>() {
+        Ok(sizes) => {
+            let found = sizes.problems().into_iter();
+            found.map(|message| entry.problem(message, None)).collect()
+        }
+        Err(problem) => vec![problem],
     }
 }
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
-    let options: NewModelOptions = job.options()?;
+    let sizes: NewModelSizes = job.options()?;
     if job.dry_run {
         let mut plan = DryRun::of(KIND.command);
         plan.does("trains a tokenizer and draws the weights of a new model");
@@ -67,18 +52,52 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     job.create_dir()?;
     let out = job.dir().join(MODEL);
     clear_temporaries(&job.dir())?;
-    let inputs = [What::Rows, What::Traces, What::Tasks];
-    let texts = inputs.into_iter().find_map(|what| job.input(what)).unwrap_or_default();
-    let lines = corpus::read(&[texts]).map_err(ModelFailure::from)?;
-    let tokenizer = corpus::train(&lines, options.vocab).map_err(ModelFailure::from)?;
-    // What a kill left behind has no name of ours; what is there is whole.
-    if !out.is_dir() {
-        let staged = Staged::begin(&out);
-        let device = device::cpu(Some(1))?;
-        create(&device, &tokenizer, &options.recipe(job.config.seed), staged.path())
-            .map_err(ModelFailure::from)?;
-        staged.commit()?;
+    let config = match made_before(&out)? {
+        Some(config) => config,
+        None => new(job, sizes, &out)?,
+    };
+    let tokens = figure("tokens in the vocabulary", number(config.vocab as u64));
+    Ok(Outcome::Done(Some(vec![tokens])))
+}
+
+/// The model that a stage has made before it was killed. A directory in its place that is no model is removed.
+fn made_before(out: &Path) -> Result<Option<Config>, Failure> {
+    let found = Config::from_dir(out).ok();
+    if found.is_none() && out.exists() {
+        let failed = |err| Failure::io(format!("cannot remove `{}`", out.display()), err);
+        fs::remove_dir_all(out).map_err(failed)?;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a vocabulary is small")]
-    Ok(Outcome::Done(Some(vec![figure("tokens in the vocabulary", tokenizer.size() as f64)])))
+    Ok(found)
+}
+
+fn new(job: &Job<'_>, sizes: NewModelSizes, out: &Path) -> Result<Config, Failure> {
+    let inputs = [What::Rows, What::Traces, What::Tasks];
+    let corpus = inputs.into_iter().find_map(|what| job.input(what)).unwrap_or_default();
+    let staged = Staged::begin(out);
+    let made = make(&NewModelRequest {
+        corpus: &[corpus],
+        sizes,
+        seed: job.config.seed,
+        dtype: Dtype::F32,
+        system: SystemMessages::Kept,
+        out: staged.path(),
+    })?;
+    staged.commit()?;
+    Ok(made.config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_no_model_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join(MODEL);
+        assert_eq!(made_before(&out).unwrap(), None);
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("config.json"), "{").unwrap();
+        assert_eq!(made_before(&out).unwrap(), None);
+        assert!(!out.exists());
+    }
 }

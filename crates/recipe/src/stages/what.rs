@@ -21,11 +21,13 @@ pub enum What {
     HeldOutPairs,
     /// A reward model.
     RewardModel,
+    /// A process reward model.
+    ProcessModel,
 }
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Tasks,
         Self::HeldOut,
         Self::Traces,
@@ -35,6 +37,7 @@ impl What {
         Self::Pairs,
         Self::HeldOutPairs,
         Self::RewardModel,
+        Self::ProcessModel,
     ];
 
     /// Its name in a stage file.
@@ -49,6 +52,7 @@ impl What {
             Self::Pairs => "pairs",
             Self::HeldOutPairs => "held_out_pairs",
             Self::RewardModel => "reward_model",
+            Self::ProcessModel => "process_model",
         }
     }
 

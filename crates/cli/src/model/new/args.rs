@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use whetstone_model::create::{Recipe, Sizes, SystemMessages};
+use whetstone_model::create::SystemMessages;
 use whetstone_model::weights::Dtype;
+use whetstone_recipe::new_model::{NewModelRequest, NewModelSizes};
+
+/// The sizes unless others are given.
+const DEFAULT: NewModelSizes = NewModelSizes::DEFAULT;
 
 /// `whet model new`.
 #[derive(Debug, Args)]
@@ -19,31 +23,31 @@ pub struct NewArgs {
     pub corpus: Vec<PathBuf>,
 
     /// Maximal size of the vocabulary; smaller if the corpus has no more pairs that occur twice
-    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(263..=1 << 17))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.vocab, value_parser = clap::value_parser!(u32).range(NewModelSizes::VOCAB))]
     pub vocab: u32,
 
     /// Numbers in a hidden state; a multiple of the heads
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(2..=1 << 14))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.width, value_parser = clap::value_parser!(u32).range(NewModelSizes::WIDTH))]
     pub width: u32,
 
     /// Decoder layers
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.layers, value_parser = clap::value_parser!(u32).range(NewModelSizes::LAYERS))]
     pub layers: u32,
 
     /// Query heads
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.heads, value_parser = clap::value_parser!(u32).range(NewModelSizes::LAYERS))]
     pub heads: u32,
 
     /// Key and value heads; the query heads share them evenly
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.kv_heads, value_parser = clap::value_parser!(u32).range(NewModelSizes::LAYERS))]
     pub kv_heads: u32,
 
     /// Numbers inside the network of a layer
-    #[arg(long, value_name = "N", default_value_t = 768, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.ffn, value_parser = clap::value_parser!(u32).range(NewModelSizes::FFN))]
     pub ffn: u32,
 
     /// Tokens of prompt and completion together at most
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT.context, value_parser = clap::value_parser!(u32).range(NewModelSizes::CONTEXT))]
     pub context: u32,
 
     /// Seed of the weights
@@ -82,20 +86,24 @@ impl From<DtypeArg> for Dtype {
 }
 
 impl NewArgs {
-    /// The recipe of the model; `seed` is that of its weights.
-    pub(super) fn recipe(&self, seed: u64) -> Recipe {
-        Recipe {
-            sizes: Sizes {
-                width: self.width as usize,
-                layers: self.layers as usize,
-                heads: self.heads as usize,
-                kv_heads: self.kv_heads as usize,
-                ffn: self.ffn as usize,
-                positions: self.context as usize,
-            },
-            seed,
+    /// The model to make.
+    pub(super) fn request(&self) -> NewModelRequest<'_> {
+        let sizes = NewModelSizes {
+            vocab: self.vocab,
+            width: self.width,
+            layers: self.layers,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            ffn: self.ffn,
+            context: self.context,
+        };
+        NewModelRequest {
+            corpus: &self.corpus,
+            sizes,
+            seed: self.seed,
             dtype: self.dtype.into(),
             system: if self.drop_system { SystemMessages::Dropped } else { SystemMessages::Kept },
+            out: &self.dir,
         }
     }
 }

@@ -3,12 +3,11 @@
 mod args;
 mod output;
 
-use whetstone_core::Seed;
-use whetstone_model::create::{CreateError, corpus, create};
-use whetstone_model::{Config, ExportError, Tokenizer};
-use whetstone_recipe::device;
+use whetstone_model::ExportError;
+use whetstone_model::create::{CreateError, corpus};
 use whetstone_recipe::failure::Failure;
 use whetstone_recipe::model_failure::ModelFailure;
+use whetstone_recipe::new_model;
 
 pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
@@ -32,15 +31,7 @@ fn make(args: &NewArgs) -> Result<NewModelOutput, ModelFailure> {
     if args.dir.symlink_metadata().is_ok() {
         return Err(CreateError::from(ExportError::Exists(args.dir.clone())).into());
     }
-    let lines = corpus::read(&args.corpus)?;
-    let tokenizer = corpus::train(&lines, args.vocab as usize)?;
-    let measured = CorpusInfo::new(lines.len(), corpus::measure(&lines, &tokenizer)?);
-    let config = write(args, &tokenizer)?;
-    Ok(NewModelOutput::new(args, &config, measured))
-}
-
-fn write(args: &NewArgs, tokenizer: &Tokenizer) -> Result<Config, ModelFailure> {
-    let device = device::cpu(Some(1))?;
-    let recipe = args.recipe(Seed::new(args.seed).derive("model", 0).get());
-    Ok(create(&device, tokenizer, &recipe, &args.dir)?)
+    let made = new_model::make(&args.request())?;
+    let lengths = corpus::measure(&made.lines, &made.tokenizer)?;
+    Ok(NewModelOutput::new(args, &made.config, CorpusInfo::new(made.lines.len(), lengths)))
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use whetstone_config::{Loaded, Problem, Sources, StageEntry, StageFile};
 
 use super::job::Kind;
-use super::kinds;
+use super::kinds::{self, KindsThatMake};
 use super::what::{Take, What};
 use crate::failure::Failure;
 
@@ -55,12 +55,13 @@ pub enum Origin {
 }
 
 impl Plan {
-    /// The stages of a file; `set` are keys over its settings, of all stages or of one.
+    /// The stages of a file; `set` are keys over its settings, of all stages or of one, and options of one.
     ///
     /// # Errors
     ///
     /// Everything that is wrong, with its place.
     pub fn new(file: StageFile, set: &[String]) -> Result<Self, Failure> {
+        let file = scope::with_options(file, set);
         let mut draft = Draft { file: &file, problems: Vec::new() };
         let kinds = draft.kinds();
         let settings = draft.settings(set);
@@ -378,18 +379,6 @@ struct Link<'a> {
 fn before(at: usize, parents: &[Option<usize>]) -> impl Iterator<Item = usize> {
     let mut seen = BTreeSet::from([at]);
     std::iter::successors(parents[at], |&at| parents[at]).take_while(move |&at| seen.insert(at))
-}
-
-/// The kinds of stages that make something, as text.
-struct KindsThatMake(What);
-
-impl std::fmt::Display for KindsThatMake {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let makers =
-            kinds::KINDS.iter().filter(|kind| kind.makes.iter().any(|(made, _)| *made == self.0));
-        let makers: Vec<&str> = makers.map(|kind| kind.name).collect();
-        f.write_str(&makers.join(", "))
-    }
 }
 
 fn names(file: &StageFile) -> String {
