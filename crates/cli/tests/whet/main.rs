@@ -36,6 +36,7 @@ mod report_page;
 mod rewards;
 mod runs;
 mod score;
+mod solver_models;
 mod stages;
 mod stages_kill;
 mod teach;
