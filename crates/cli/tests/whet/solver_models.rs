@@ -158,7 +158,7 @@ fn the_embedded_expert_has_nothing_to_say_about_models_without_a_base() {
     let ran = whet_in(dir.path(), &flags);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     let said = format!("{}{}", ran.out, ran.err);
-    let expected = "2 tasks without a trace of its own or an expert that knows its solution";
+    let expected = "3 tasks without a trace of its own or an expert that knows its solution";
     assert!(said.contains(expected), "{said}");
 }
 

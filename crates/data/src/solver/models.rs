@@ -2,8 +2,8 @@
 //!
 //! A file that is no model is bad, with the line. A model that is feasible, too large for an episode, or without a
 //! certified verdict is left out, with the reason. Only a path that does not exist or cannot be read is an error.
-//! Whether a file becomes a task follows from its bytes and the options; only which view it is shown in depends on
-//! the seed, and on its own id alone.
+//! Whether a file becomes a task follows from its bytes and the options, unless the solver runs out of time on a model
+//! of hundreds of kilobytes. The view that it is shown in depends on the seed and its own id alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
