@@ -140,6 +140,13 @@ impl<'a> Reader<'a> {
                 "move it to the right-hand side",
             ));
         }
+        if !expression.constant.is_finite() {
+            return Err(FormatError::new(
+                line,
+                format!("row `{}` compares an infinite number with another", shown(&name)),
+                "compare variables with numbers",
+            ));
+        }
         let (lower, upper) = expression.limits(&limits);
         self.model.rows.push(Row { name, terms: expression.terms, lower, upper });
         Ok(())
