@@ -101,6 +101,12 @@ fn errors_name_the_line_and_the_fix() {
             3,
             "row `R1` compares an infinite number with another",
         ),
+        (
+            "Minimize\n x\nSubject To\n c: 1e30 = 0\nEnd",
+            4,
+            "row `c` compares an infinite number with another",
+        ),
+        ("Minimize\n x\nSubject To\n c: -9e29 >= 9e29\nEnd", 4, "lower limit 1.8e30"),
         ("Minimize\n - - - x\nSubject To\nEnd", 2, "three signs"),
     ];
     for (text, line, problem) in cases {
