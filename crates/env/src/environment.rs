@@ -21,6 +21,12 @@ pub trait Environment: Any + Send + Sync {
     /// Turns of an episode of `task` at most, where the settings (`env.max_turns`) do not bound them.
     fn max_turns(&self, task: &Task) -> usize;
 
+    /// Whether a task has what the environment needs. Called for every task before anything is sampled, so an
+    /// environment whose episodes are costly to open only reads the task's body here.
+    fn check(&self, task: &Task) -> Result<(), EnvError> {
+        self.open(task, Seed::new(0)).map(drop)
+    }
+
     /// Starts an episode. Everything random in it follows from `seed`.
     fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError>;
 

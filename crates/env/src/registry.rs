@@ -86,7 +86,7 @@ impl Environments {
         }
         for task in others {
             let problem = |source| BuildError::Task { task: task.id.clone(), source };
-            self.open(task, Seed::new(setup.config.seed)).map_err(problem)?;
+            self.check(task).map_err(problem)?;
         }
         Ok(self)
     }
@@ -145,6 +145,12 @@ impl Environments {
         environment.downcast_ref()
     }
 
+    fn built_for(&self, task: &Task) -> Result<&dyn Environment, EnvError> {
+        let kind = self.kind_of(task);
+        let missing = || EnvError::Task(format!("the environment `{kind}` was not built"));
+        self.by_kind.get(kind).map(AsRef::as_ref).ok_or_else(missing)
+    }
+
     fn kind_of<'t>(&'t self, task: &'t Task) -> &'t str {
         task.kind().unwrap_or(&self.default)
     }
@@ -156,10 +162,12 @@ impl Environment for Environments {
         self.max_turns.unwrap_or_else(own)
     }
 
+    fn check(&self, task: &Task) -> Result<(), EnvError> {
+        self.built_for(task)?.check(task)
+    }
+
     fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError> {
-        let kind = self.kind_of(task);
-        let missing = || EnvError::Task(format!("the environment `{kind}` was not built"));
-        self.by_kind.get(kind).ok_or_else(missing)?.open(task, seed)
+        self.built_for(task)?.open(task, seed)
     }
 
     fn expert_reply(

@@ -8,7 +8,7 @@ use whetstone_data::prepare::{PrepareSummary, Preparing, Split, prepare};
 use crate::datasets::{SourcesNamed, embedded};
 use crate::failure::Failure;
 use crate::observer::Observer;
-use crate::solver_tasks::SolverRequest;
+use crate::solver_tasks::{ModelsRequest, SolverRequest};
 
 /// Tasks to prepare.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct PrepareRequest {
     pub families: Vec<String>,
     /// Generated problems of the solver environment.
     pub solver: Option<SolverRequest>,
+    /// Models of files, as problems of the solver environment.
+    pub models: Option<ModelsRequest>,
     /// Benchmarks that no task may be known to.
     pub decontaminate: Vec<PathBuf>,
     /// Words in a row that make a task known to a benchmark.
@@ -52,6 +54,8 @@ pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareS
     if let Some(solver) = &request.solver {
         made.extend(solver.generate(request.seed, request.val_fraction, observer)?);
     }
+    let models = request.models.as_ref().map(|models| models.read(request.seed, observer));
+    let models = models.transpose()?.unwrap_or_default();
     // One step for each source and benchmark, and then comparing and writing.
     let steps = origins.len() + request.decontaminate.len() + 2;
     let progress = observer.progress("step");
@@ -59,6 +63,7 @@ pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareS
     let report = prepare(&Preparing {
         origins,
         made,
+        models,
         benchmarks: request.decontaminate.clone(),
         ngram: request.ngram,
         seed: request.seed,
@@ -99,6 +104,8 @@ pub(crate) fn sources(request: &PrepareRequest) -> Vec<String> {
     sources.extend(request.embedded.map(|count| format!("{count} generated tasks")));
     let solver = request.solver.as_ref();
     sources.extend(solver.map(|solver| format!("{} generated models", solver.count)));
+    let models = request.models.iter().flat_map(|models| &models.paths);
+    sources.extend(models.map(|path| format!("models: {}", path.display())));
     if sources.is_empty() {
         let apps = if named.skip_apps { "" } else { " and APPS" };
         sources.push(format!("MBPP{apps}, from the hub"));

@@ -1,10 +1,15 @@
-//! Tasks of the solver environment: generated ones, in halves.
+//! Tasks of the solver environment: generated ones, in halves, and models of files.
 
+use std::path::PathBuf;
 use std::thread;
 
 use whetstone_core::{Seed, Task};
 use whetstone_data::part::Partition;
-use whetstone_data::solver::{SolverOptions, SolverTasks, families};
+use whetstone_data::prepare::PrepareError;
+use whetstone_data::solver::{
+    ModelFile, ModelOptions, SolverOptions, SolverTasks, families, model_files,
+};
+use whetstone_data::source::SourceError;
 
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -66,6 +71,38 @@ impl SolverRequest {
             Some(name) => Err(Failure::SolverFamily { name: name.clone() }),
             None => Ok(()),
         }
+    }
+}
+
+/// Models to read from files.
+#[derive(Debug, Clone)]
+pub struct ModelsRequest {
+    /// Files, and folders of files.
+    pub paths: Vec<PathBuf>,
+    /// How they are shown.
+    pub options: ModelOptions,
+}
+
+impl ModelsRequest {
+    /// Reads and solves the models, in the order of their paths.
+    ///
+    /// # Errors
+    ///
+    /// If a path is not there, holds no model or cannot be read.
+    pub fn read(&self, seed: Seed, observer: &dyn Observer) -> Result<Vec<ModelFile>, Failure> {
+        let failed = |err: SourceError| Failure::Prepare(PrepareError::Source(err));
+        let files = model_files(&self.paths).map_err(failed)?;
+        let progress = observer.progress("model");
+        progress.reach(0, files.len() as u64);
+        let seed = seed.derive("solver-models", 0);
+        let read = |number: u64| {
+            let read = files[usize::try_from(number).expect("an index")].read(&self.options, seed);
+            progress.add_one();
+            read
+        };
+        let read = in_parallel(files.len(), &read).into_iter().collect::<Result<_, _>>();
+        progress.finish();
+        read.map_err(failed)
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn find(
             Some(Conflict::Float(support)) => last = Some(support),
         }
     }
-    if let Some(multipliers) = deletion::find(view, limits) {
+    if let Some(multipliers) = deletion::find(view, limits)? {
         return Ok(Some(exact(multipliers)));
     }
     Ok(last.map(|support| float::conflict(&support)))

@@ -6,7 +6,7 @@
 //! up to scale, and its signs say which side of a row takes part.
 
 use crate::certificate::{Weighted, certify};
-use crate::limits::Limits;
+use crate::limits::{Limits, SolverError};
 use crate::side::Side;
 use crate::simplex::{self, Answer};
 use crate::verdict::{Member, Multiplier, Sense};
@@ -16,11 +16,24 @@ use crate::view::View;
 const MAX_SOLVES: usize = 1_000;
 
 /// Exact multipliers of a conflict within a view that the simplex method finds infeasible; `None` if there are none.
-pub(crate) fn find(view: &View<'_>, limits: &Limits) -> Option<Vec<Multiplier>> {
+pub(crate) fn find(
+    view: &View<'_>,
+    limits: &Limits,
+) -> Result<Option<Vec<Multiplier>>, SolverError> {
     let mut filter = Filter { view: view.without_objective(), limits, kept: Vec::new(), solves: 0 };
-    let Ok(Answer::Infeasible) = simplex::run(&filter.view, limits) else { return None };
-    filter.block(&view.members());
-    orient(view, &filter.kept)
+    if !is_infeasible(&filter.view, limits)? {
+        return Ok(None);
+    }
+    filter.block(&view.members())?;
+    Ok(orient(view, &filter.kept))
+}
+
+/// Whether the simplex method says so. A failure is no; running out of time is none of both.
+fn is_infeasible(view: &View<'_>, limits: &Limits) -> Result<bool, SolverError> {
+    match simplex::run(view, limits) {
+        Err(error) if error.is_out_of_time() => Err(error),
+        answer => Ok(matches!(answer, Ok(Answer::Infeasible))),
+    }
 }
 
 struct Filter<'a, 'b> {
@@ -32,7 +45,7 @@ struct Filter<'a, 'b> {
 
 impl Filter<'_, '_> {
     /// Takes out of a block what the conflict does not need. A failure keeps it: the certificate decides.
-    fn block(&mut self, members: &[Member]) {
+    fn block(&mut self, members: &[Member]) -> Result<(), SolverError> {
         let mut trial = self.view.clone();
         for member in members {
             trial.remove(*member);
@@ -40,15 +53,16 @@ impl Filter<'_, '_> {
         self.solves += 1;
         if self.solves > MAX_SOLVES {
             self.kept.extend(members);
-        } else if let Ok(Answer::Infeasible) = simplex::run(&trial, self.limits) {
+        } else if is_infeasible(&trial, self.limits)? {
             self.view = trial;
         } else if let [member] = members {
             self.kept.push(*member);
         } else {
             let (first, second) = members.split_at(members.len() / 2);
-            self.block(first);
-            self.block(second);
+            self.block(first)?;
+            self.block(second)?;
         }
+        Ok(())
     }
 }
 

@@ -13,6 +13,8 @@ use crate::view::View;
 
 /// Nodes that the filter spends on one member, at most. A member for which they do not suffice stays.
 const FILTER_NODES: usize = 1_000;
+/// Nodes that the filter has for each member, however many there are.
+const MIN_FILTER_NODES: usize = 20;
 
 /// A conflict of a view that branch and bound found infeasible.
 pub(crate) fn find(view: &View<'_>, limits: &Limits) -> Result<Infeasibility, SolverError> {
@@ -52,7 +54,9 @@ fn conflict(filtered: Filtered, mut refutation: Refutation) -> Infeasibility {
 }
 
 fn filter(view: &View<'_>, used: &[Member], limits: &Limits) -> Result<Filtered, SolverError> {
-    let limits = Limits { max_nodes: limits.max_nodes.min(FILTER_NODES), ..*limits };
+    // All members together may spend about as much as one search.
+    let max_nodes = limits.max_nodes / used.len().max(1);
+    let limits = Limits { max_nodes: max_nodes.clamp(MIN_FILTER_NODES, FILTER_NODES), ..*limits };
     let mut current = view.only(used).without_objective();
     let (mut members, mut witnesses) = (Vec::new(), Vec::new());
     for member in used {
@@ -64,6 +68,7 @@ fn filter(view: &View<'_>, used: &[Member], limits: &Limits) -> Result<Filtered,
                 members.push(*member);
                 witnesses.push(point::witness(&trial, &point, &limits)?.map(|found| found.values));
             }
+            Err(error) if error.is_out_of_time() => return Err(error),
             Ok(Answer::Unbounded) | Err(_) => {
                 members.push(*member);
                 witnesses.push(None);

@@ -1,8 +1,9 @@
 //! The bounds of a solve, and the ways in which one fails.
 //!
 //! Sizes and branch-and-bound nodes are deterministic: a model is within them on every machine or on none. The
-//! time limit is the last resort against a simplex method that cycles. Either way the outcome is an error of the
-//! machinery, never a verdict on the model.
+//! time limit is the last resort against a simplex method that cycles, of which microlp cannot bound the pivots. It
+//! decides between a verdict and none, never between two verdicts: whoever tries something else after a failure hands
+//! [`SolverError::OutOfTime`] on. Either way the outcome is an error of the machinery, never a verdict on the model.
 
 use std::time::Duration;
 
@@ -51,13 +52,17 @@ pub enum SolverError {
         /// The limit.
         limit: usize,
     },
-    /// The search did not end within its bounds.
-    #[error("no verdict within {limit} {what}")]
-    OutOfBudget {
-        /// `nodes` or `milliseconds`.
-        what: &'static str,
+    /// The search did not end within its nodes: the same on every machine.
+    #[error("no verdict within {limit} nodes")]
+    OutOfNodes {
         /// The limit.
-        limit: u128,
+        limit: usize,
+    },
+    /// One call of the simplex method took too long on this machine.
+    #[error("no verdict within {} ms", limit.as_millis())]
+    OutOfTime {
+        /// The limit.
+        limit: Duration,
     },
     /// The simplex method gave up.
     #[error("the simplex method failed: {message}")]
@@ -93,12 +98,19 @@ impl Limits {
 
     /// The error of a search that ran out of nodes.
     pub(crate) fn out_of_nodes(&self) -> SolverError {
-        SolverError::OutOfBudget { what: "nodes", limit: self.max_nodes as u128 }
+        SolverError::OutOfNodes { limit: self.max_nodes }
     }
 
     /// The error of a call that ran out of time.
     pub(crate) fn out_of_time(&self) -> SolverError {
-        SolverError::OutOfBudget { what: "milliseconds", limit: self.time.as_millis() }
+        SolverError::OutOfTime { limit: self.time }
+    }
+}
+
+impl SolverError {
+    /// Whether another machine, or this one at another time, might have had a verdict.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        matches!(self, Self::OutOfTime { .. })
     }
 }
 

@@ -76,7 +76,7 @@ fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, S
     if witness.feasibility == Feasibility::Tolerance && !view.has_integers() {
         if let Some(vertex) = vertex::near(view, &witness.values) {
             witness = vertex;
-        } else if let Some(found) = exact_conflict(view, limits) {
+        } else if let Some(found) = exact_conflict(view, limits)? {
             return Ok(Verdict::Infeasible(found));
         }
     }
@@ -84,9 +84,11 @@ fn optimal(view: &View<'_>, point: &[f64], limits: &Limits) -> Result<Verdict, S
 }
 
 /// A certificate that a model without integers, feasible within tolerance, has no solution after all.
-fn exact_conflict(view: &View<'_>, limits: &Limits) -> Option<Infeasibility> {
-    let found = conflict::find(view, Norm::Uniform, limits).ok().flatten()?;
-    checked(view, found).ok()
+fn exact_conflict(view: &View<'_>, limits: &Limits) -> Result<Option<Infeasibility>, SolverError> {
+    match conflict::find(view, Norm::Uniform, limits) {
+        Err(error) if error.is_out_of_time() => Err(error),
+        found => Ok(found.ok().flatten().and_then(|found| checked(view, found).ok())),
+    }
 }
 
 fn optimum(view: &View<'_>, witness: Witness, limits: &Limits) -> Result<Optimum, SolverError> {
@@ -141,6 +143,7 @@ fn checked(view: &View<'_>, found: Infeasibility) -> Result<Infeasibility, Solve
 fn rescue(view: &View<'_>, limits: &Limits, error: SolverError) -> Result<Verdict, SolverError> {
     match conflict::find(&view.relaxed(), Norm::Uniform, limits) {
         Ok(Some(found)) if !view.has_integers() => checked(view, found).map(Verdict::Infeasible),
+        Err(late) if late.is_out_of_time() => Err(late),
         _ => Err(error),
     }
 }

@@ -96,6 +96,17 @@ fn errors_name_the_line_and_the_fix() {
         ("Minimize\n x\nSubject To\n a: x >= 1\nSOS\n s: x\nEnd", 6, "expected <=, >= or ="),
         ("Minimize\n x\nSubject To\nMinimize\n y\nEnd", 5, "a second objective"),
         ("Minimize\n x\nSubject To\nEnd\n x", 5, "expected nothing after `End`"),
+        (
+            "Minimize\n x\nSubject To infinity = 0 a: x >= 1\nEnd",
+            3,
+            "row `R1` compares an infinite number with another",
+        ),
+        (
+            "Minimize\n x\nSubject To\n c: 1e30 = 0\nEnd",
+            4,
+            "row `c` compares an infinite number with another",
+        ),
+        ("Minimize\n x\nSubject To\n c: -9e29 >= 9e29\nEnd", 4, "lower limit 1.8e30"),
         ("Minimize\n - - - x\nSubject To\nEnd", 2, "three signs"),
     ];
     for (text, line, problem) in cases {

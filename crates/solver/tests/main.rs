@@ -6,6 +6,7 @@ mod certificates;
 mod lp_files;
 mod mps_files;
 mod netlib;
+mod odd_models;
 mod random_models;
 mod round_trip;
 mod verdicts;

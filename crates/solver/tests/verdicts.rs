@@ -180,7 +180,7 @@ fn a_search_without_end_runs_out_of_nodes() {
     let model = model(text);
     assert_eq!(model.variables[2].kind, Kind::Continuous);
     match solve(&model, &limits) {
-        Err(SolverError::OutOfBudget { what: "nodes", limit: 50 }) => (),
+        Err(SolverError::OutOfNodes { limit: 50 }) => (),
         other => panic!("{other:?}"),
     }
 }

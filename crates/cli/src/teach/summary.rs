@@ -36,7 +36,7 @@ fn text(report: &TeachSummary, teachers: &[TeacherArg], output: &Path, printer: 
     if report.without_trace > 0 {
         let missing = match teachers {
             [TeacherArg::Reference] => "reference solution",
-            _ => "trace of its own",
+            _ => "trace of its own or an expert that knows its solution",
         };
         text.push(format!("  {} without a {missing}", many(report.without_trace, "task")));
     }

@@ -37,6 +37,7 @@ mod report_page;
 mod rewards;
 mod runs;
 mod score;
+mod solver_models;
 mod stages;
 mod stages_kill;
 mod stages_prm;

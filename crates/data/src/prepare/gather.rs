@@ -9,9 +9,11 @@ use whetstone_core::wire::Wire;
 use super::benchmark::Benchmark;
 use super::error::PrepareError;
 use super::grams::Compared;
-use super::report::{BadRow, Counts, NAMED};
+use super::report::{BadRow, Counts, LeftOutFile, NAMED};
 use super::split::Split;
 use crate::part::Partition;
+use crate::solver::models::SOURCE as MODELS;
+use crate::solver::{ModelFile, ModelOutcome};
 use crate::source::{self, DataSet, InputFile, SourceRow, TaskSource, What};
 
 /// A task, as far as preparing needs it. The task itself is its line.
@@ -62,6 +64,7 @@ pub(super) struct Gathered {
     pub(super) entries: Vec<PreparedTask>,
     pub(super) inputs: Vec<InputFile>,
     pub(super) bad: Vec<BadRow>,
+    pub(super) left_out: Vec<LeftOutFile>,
     pub(super) sources: BTreeMap<String, Counts>,
     places: HashMap<TaskId, (PathBuf, u64)>,
 }
@@ -123,6 +126,40 @@ impl Gathered {
         let entry =
             PreparedTask { part: Some(part), ..known.entry(task, task.to_line(), source, rank) };
         self.add(entry, Path::new("embedded"), row);
+    }
+
+    /// Takes the model of a file.
+    pub(super) fn model(&mut self, file: &ModelFile, known: &Benchmarks) {
+        let path = &file.input.path;
+        self.inputs.push(file.input.clone());
+        self.count(MODELS).rows += 1;
+        match &file.outcome {
+            ModelOutcome::Task(task) => {
+                let rank = Rank::Made(ValidationTasks::No);
+                let entry = known.entry(task, task.to_line(), MODELS.to_owned(), rank);
+                self.add(entry, path, 0);
+            }
+            ModelOutcome::Bad { line, reason } => {
+                self.count(MODELS).bad += 1;
+                self.name(path, *line, reason.clone());
+            }
+            ModelOutcome::LeftOut { kind, reason } => {
+                self.count(MODELS).left_out += 1;
+                if self.left_out.len() < NAMED {
+                    let (file, reason) = (path.clone(), reason.clone());
+                    self.left_out.push(LeftOutFile { file, kind: *kind, reason });
+                }
+            }
+        }
+    }
+
+    /// The first row or file that is not a task.
+    pub(super) fn first_dropped(&self) -> Option<BadRow> {
+        let left_out = || {
+            let LeftOutFile { file, reason, .. } = self.left_out.first()?;
+            Some(BadRow::new(file, 0, reason.clone()))
+        };
+        self.bad.first().cloned().or_else(left_out)
     }
 
     fn take(&mut self, found: SourceRow<'_>, split: Split, known: &Benchmarks) {

@@ -34,11 +34,14 @@ use self::duplicates::Fate;
 pub use self::error::PrepareError;
 use self::gather::{Benchmarks, Gathered, PreparedTask};
 use self::report::NAMED;
-pub use self::report::{BadRow, By, Contaminated, Counts, Duplicate, Half, PrepareSummary};
+pub use self::report::{
+    BadRow, By, Contaminated, Counts, Duplicate, Half, LeftOutFile, PrepareSummary,
+};
 pub use self::split::Split;
 pub(crate) use self::split::halves;
 pub use self::write::{REPORT, TRAIN, VAL};
 use crate::part::Partition;
+use crate::solver::ModelFile;
 use crate::source::{DataSet, InputFile, TaskSource};
 
 /// Words in a row that make a task known to a benchmark.
@@ -50,6 +53,8 @@ pub struct Preparing<'a> {
     pub origins: Vec<TaskSource>,
     /// Tasks that were made here, in halves.
     pub made: Vec<(Partition, Task)>,
+    /// Models of files, to be split by the seed.
+    pub models: Vec<ModelFile>,
     /// Benchmark files for decontamination.
     pub benchmarks: Vec<PathBuf>,
     /// Words in a row that make a task known to a benchmark.
@@ -70,7 +75,8 @@ pub struct Preparing<'a> {
 
 /// Prepares tasks.
 pub fn prepare(preparing: &Preparing<'_>) -> Result<PrepareSummary, PrepareError> {
-    if preparing.origins.is_empty() && preparing.made.is_empty() {
+    let (made, models) = (&preparing.made, &preparing.models);
+    if preparing.origins.is_empty() && made.is_empty() && models.is_empty() {
         return Err(PrepareError::NoSource);
     }
     let mut gathered = Gathered::default();
@@ -117,9 +123,12 @@ fn read_sources(
     for (part, task) in &preparing.made {
         gathered.made(*part, task, known);
     }
+    for file in &preparing.models {
+        gathered.model(file, known);
+    }
     if gathered.entries.is_empty() {
         let rows = gathered.sources.values().map(|counts| counts.rows).sum();
-        return Err(PrepareError::NoTasks { rows, first: gathered.bad.first().cloned() });
+        return Err(PrepareError::NoTasks { rows, first: gathered.first_dropped() });
     }
     Ok(())
 }
@@ -149,6 +158,7 @@ fn begin(
         train: half(TRAIN),
         val: half(VAL),
         bad: std::mem::take(&mut gathered.bad),
+        left_out: std::mem::take(&mut gathered.left_out),
         duplicates: Vec::new(),
         contaminated: Vec::new(),
     }

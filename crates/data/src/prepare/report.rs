@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::split::Split;
+use crate::solver::LeftOutKind;
 use crate::source::InputFile;
 
 /// Findings of one sort that are named; the rest are counted.
@@ -43,6 +44,9 @@ pub struct PrepareSummary {
     pub val: Half,
     /// The first rows that are not tasks.
     pub bad: Vec<BadRow>,
+    /// Models of files that make no task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutFile>,
     /// Tasks that are like a task that was kept, the first of them.
     pub duplicates: Vec<Duplicate>,
     /// Tasks that a benchmark would recognise, the first of them.
@@ -56,7 +60,7 @@ pub struct Counts {
     pub rows: u64,
     /// Rows that are not tasks.
     pub bad: u64,
-    /// Tasks of a difficulty that was not asked for.
+    /// Tasks of a difficulty that was not asked for, and models that make no task.
     pub left_out: u64,
     /// Tasks that a benchmark would recognise.
     pub contaminated: u64,
@@ -89,6 +93,17 @@ pub struct BadRow {
     /// The row, counted from 1; 0 for the file as a whole.
     pub row: u64,
     /// The problem.
+    pub reason: String,
+}
+
+/// A model of a file that makes no task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOutFile {
+    /// The file.
+    pub file: PathBuf,
+    /// The sort of reason.
+    pub kind: LeftOutKind,
+    /// The reason.
     pub reason: String,
 }
 

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use whetstone_env::solver::Action;
-use whetstone_solver::{Existence, Infeasibility, Limits, Member, Model, Row, find_solution};
+use whetstone_env::solver::{Action, limits};
+use whetstone_solver::{Existence, Infeasibility, Member, Model, Row, find_solution};
 
 use super::inject::{InjectionKind, inject};
 use super::options::SolverOptions;
@@ -58,7 +58,7 @@ impl<'a> Conflicts<'a> {
                     return None;
                 }
                 solves += 1;
-                match find_solution(&injected.model, &Limits::default()).ok()? {
+                match find_solution(&injected.model, &limits(&injected.model)).ok()? {
                     Existence::Solution(point) => self.solutions.push(point),
                     Existence::Infeasible(found) if self.options.takes_iis(found.members.len()) => {
                         return self.take(&injected, &found, random);

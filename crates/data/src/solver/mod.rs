@@ -15,11 +15,13 @@
 //! | `conflicts.rs` | the search for injections that make a model infeasible |
 //! | `names.rs` | names of rows and variables |
 //! | `options.rs` | how difficult problems are, and how they look |
+//! | `models.rs` | models of files, as tasks |
 
 mod conflicts;
 mod draft;
 mod families;
 mod inject;
+pub(crate) mod models;
 mod names;
 mod options;
 
@@ -35,13 +37,16 @@ use whetstone_core::wire::Object;
 use whetstone_core::{Seed, TaskId};
 pub use whetstone_env::solver::View;
 use whetstone_env::solver::{self, Problem};
-use whetstone_solver::{Infeasibility, Limits, Model, Verdict, solve};
+use whetstone_solver::{Infeasibility, Model, Verdict, solve};
 
 use self::conflicts::Conflicts;
 use self::draft::real;
 use self::families::{FAMILIES, Family};
 pub use self::inject::InjectionKind;
 use self::inject::unique;
+pub use self::models::{
+    LeftOutKind, MAX_STATEMENT_BYTES, ModelFile, ModelOptions, ModelOutcome, ModelPath, model_files,
+};
 pub use self::names::Names;
 use self::names::Renaming;
 pub use self::options::{SolverOptions, checked_range};
@@ -170,17 +175,31 @@ fn give_unique_names(model: &mut Model) {
 
 /// The verdict on a model; none if the solver has no certified one.
 fn verdict(model: &Model) -> Option<Verdict> {
-    solve(model, &Limits::default()).ok()
+    solve(model, &solver::limits(model)).ok()
 }
 
-/// The problem as a task.
+/// A generated problem as a task.
 fn as_task(problem: &Problem, found: &Infeasibility, number: u64) -> Task {
     let id = format!("solver/{}/{number}", problem.family);
+    let id = TaskId::try_from(id).expect("a family and a number are a name");
+    let statement = solver::statement(problem, found);
+    let shown = Shown { statement, iis: found.members.len() };
+    task_of(id, format!("solver/{}", problem.family), problem, shown)
+}
+
+/// What an episode begins with.
+struct Shown {
+    statement: String,
+    /// Members of the IIS.
+    iis: usize,
+}
+
+fn task_of(id: TaskId, source: String, problem: &Problem, shown: Shown) -> Task {
     Task {
-        id: TaskId::try_from(id).expect("a family and a number are a name"),
-        source: Some(format!("solver/{}", problem.family)),
-        difficulty: Some(solver::difficulty(found.members.len()).to_owned()),
-        statement: solver::statement(problem, found),
+        id,
+        source: Some(source),
+        difficulty: Some(solver::difficulty(shown.iis).to_owned()),
+        statement: shown.statement,
         language: Language::default(),
         reference: None,
         setup: String::new(),

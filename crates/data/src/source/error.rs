@@ -30,6 +30,20 @@ pub enum SourceError {
         /// The folder.
         path: PathBuf,
     },
+
+    /// The file's name says of no format of models that we read.
+    #[error("`{}` has an unsupported extension; expected .mps or .lp, optionally with .gz", path.display())]
+    ModelFormat {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The folder holds no model.
+    #[error("the folder `{}` holds no .mps or .lp file", path.display())]
+    NoModels {
+        /// The folder.
+        path: PathBuf,
+    },
 }
 
 impl SourceError {
@@ -41,12 +55,14 @@ impl SourceError {
             }
             Self::Format { .. } => Some("name the file after its format, e.g. `mbpp.jsonl.gz`"),
             Self::Empty { .. } => Some("give the folder that holds the data set's files"),
+            Self::ModelFormat { .. } => Some("name the file after its format, e.g. `plan.mps.gz`"),
+            Self::NoModels { .. } => Some("give the folder that holds the model files"),
             Self::Io { .. } => None,
         }
     }
 
     /// For `map_err`: the error of reading `path`.
-    pub(super) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
     }

@@ -214,7 +214,8 @@ fn read_problems(
     Ok(digest.finalize().to_hex().to_string())
 }
 
-fn digest(path: &Path) -> io::Result<String> {
+/// BLAKE3 of a file.
+pub(crate) fn digest(path: &Path) -> io::Result<String> {
     let mut digest = blake3::Hasher::new();
     io::copy(&mut File::open(path)?, &mut digest)?;
     Ok(digest.finalize().to_hex().to_string())

@@ -56,6 +56,7 @@ impl Bench {
         prepare(&Preparing {
             origins: self.origins.clone(),
             made: self.made.clone(),
+            models: Vec::new(),
             benchmarks: self.benchmarks.clone(),
             ngram: 13,
             seed: Seed::new(self.seed),

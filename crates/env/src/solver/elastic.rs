@@ -13,7 +13,7 @@ use whetstone_solver::{
 use super::edit::scale;
 
 /// What rows must give way by, in their order; none if the bounds alone have no solution.
-pub(super) fn violations(model: &Model) -> Result<Option<Vec<f64>>, SolverError> {
+pub(super) fn violations(model: &Model, limits: &Limits) -> Result<Option<Vec<f64>>, SolverError> {
     let first = model.variables.len();
     let mut elastic = model.clone();
     elastic.objective = Objective::Minimize;
@@ -29,7 +29,7 @@ pub(super) fn violations(model: &Model) -> Result<Option<Vec<f64>>, SolverError>
             elastic.variables.push(Variable { name, cost, lower, upper, kind });
         }
     }
-    match solve(&elastic, &Limits::default())? {
+    match solve(&elastic, limits)? {
         Verdict::Optimal(optimum) => {
             let pairs = optimum.values[first..].chunks(2);
             Ok(Some(pairs.map(|pair| pair.iter().sum()).collect()))
@@ -39,8 +39,8 @@ pub(super) fn violations(model: &Model) -> Result<Option<Vec<f64>>, SolverError>
 }
 
 /// The cost of the least repair by moving limits.
-pub(super) fn least_cost(model: &Model) -> Result<Option<f64>, SolverError> {
-    let violations = violations(model)?;
+pub(super) fn least_cost(model: &Model, limits: &Limits) -> Result<Option<f64>, SolverError> {
+    let violations = violations(model, limits)?;
     Ok(violations
         .map(|by| by.iter().zip(&model.rows).map(|(by, row)| (by / scale(row)).min(1.0)).sum()))
 }

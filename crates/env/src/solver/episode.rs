@@ -8,8 +8,9 @@
 //! ```
 //!
 //! It ends when the model is OPTIMAL, with `SUBMIT`, or when the steps are used up. An action that cannot be read or
-//! carried out is answered with a sentence and costs a step. So does an edit after which the solver has no verdict:
-//! it is taken back, because a reply must not be able to look like a broken machine.
+//! carried out is answered with a sentence and costs a step. So does an edit after which the solver has no verdict,
+//! for whatever reason: it is taken back, because a reply must not be able to look like a broken machine. The model
+//! before it was solved within the same bounds, so the edit is what made the difference.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,15 +18,16 @@ use std::fmt::Write;
 use whetstone_core::extract::Reply;
 use whetstone_core::message::Message;
 use whetstone_core::outcome::Transition;
-use whetstone_solver::{Model, SolverError};
+use whetstone_solver::{Limits, Model};
 
 use super::action::{Action, ActionError};
 use super::edit;
+use super::limits::limits;
 use super::number::show_rounded;
 use super::problem::Problem;
 use super::reply::Said;
 use super::reward::{self, Done, Target};
-use super::state::{State, Status, broken};
+use super::state::{State, Status};
 use super::{KIND, elastic};
 use crate::environment::{EnvError, Episode, Next, Outcome};
 
@@ -35,9 +37,12 @@ pub(super) struct Repair {
     pub(super) target: Target,
     pub(super) model: Model,
     pub(super) state: State,
-    pub(super) first_iis: usize,
+    /// The state that the episode began with.
+    first: State,
     pub(super) messages: Vec<Message>,
     pub(super) max_steps: usize,
+    /// The bounds of a solve after an edit.
+    pub(super) limits: fn(&Model) -> Limits,
     /// The cost of the edits in force.
     cost: f64,
     steps: usize,
@@ -64,12 +69,13 @@ impl Repair {
     pub(super) fn new(problem: Problem, target: Target, state: State) -> Self {
         Self {
             model: problem.broken.clone(),
-            first_iis: state.iis.len(),
+            first: state.clone(),
             problem,
             target,
             state,
             messages: Vec::new(),
             max_steps: super::MAX_STEPS,
+            limits,
             cost: 0.0,
             steps: 0,
             invalid: 0,
@@ -83,16 +89,16 @@ impl Repair {
     }
 
     /// Carries out an action on the model.
-    fn carry_out(&mut self, action: &Action) -> Result<Carried, EnvError> {
+    fn carry_out(&mut self, action: &Action) -> Carried {
         match action {
-            Action::Submit => Ok(Carried { note: None, valid: true }),
-            Action::GetIis => Ok(self.told_iis()),
+            Action::Submit => Carried { note: None, valid: true },
+            Action::GetIis => self.told_iis(),
             Action::CheckSlack { row } => self.check_slack(row),
             Action::Reset => {
                 self.model = self.problem.broken.clone();
                 self.cost = 0.0;
-                self.state = State::of(&self.model)?;
-                Ok(Carried { note: None, valid: true })
+                self.state = self.first.clone();
+                Carried { note: None, valid: true }
             }
             edit => self.edit(edit),
         }
@@ -109,12 +115,12 @@ impl Repair {
         Carried { note, valid: true }
     }
 
-    fn check_slack(&self, row: &str) -> Result<Carried, EnvError> {
+    fn check_slack(&self, row: &str) -> Carried {
         let at = match edit::find_row(&self.model, row) {
             Ok(at) => at,
-            Err(err) => return Ok(refused(&err)),
+            Err(err) => return refused(&err),
         };
-        let note = match elastic::violations(&self.model) {
+        let note = match elastic::violations(&self.model, &(self.limits)(&self.model)) {
             Ok(Some(by)) if by[at] > 1e-9 => {
                 format!(
                     "{row} gives way by {} in the least repair of all rows.",
@@ -123,29 +129,27 @@ impl Repair {
             }
             Ok(Some(_)) => format!("{row} need not give way in the least repair of all rows."),
             Ok(None) => "The bounds alone have no solution.".to_owned(),
-            Err(err) if is_machine(&err) => return Err(broken(&err)),
             Err(_) => "The solver found no slack.".to_owned(),
         };
-        Ok(Carried { note: Some(note), valid: true })
+        Carried { note: Some(note), valid: true }
     }
 
-    fn edit(&mut self, action: &Action) -> Result<Carried, EnvError> {
+    fn edit(&mut self, action: &Action) -> Carried {
         let mut model = self.model.clone();
         let cost = match edit::apply(&mut model, action) {
             Ok(cost) => cost,
-            Err(err) => return Ok(refused(&err)),
+            Err(err) => return refused(&err),
         };
-        match State::find(&model) {
+        match State::find(&model, &(self.limits)(&model)) {
             Ok(state) => {
                 (self.model, self.state) = (model, state);
                 self.cost += cost;
-                Ok(Carried { note: None, valid: true })
+                Carried { note: None, valid: true }
             }
-            Err(err) if is_machine(&err) => Err(broken(&err)),
             Err(_) => {
                 self.undecided += 1;
                 let note = "the solver cannot decide the model after this edit; it was taken back.";
-                Ok(refused(&ActionError(note.to_owned())))
+                refused(&ActionError(note.to_owned()))
             }
         }
     }
@@ -177,7 +181,7 @@ impl Repair {
             .with_fact("invalid", &self.invalid)
             .with_fact("diagnosis_accuracy", &mean(&self.diagnosed))
             .with_fact("root_named", &self.root_named())
-            .with_fact("iis_size", &self.first_iis)
+            .with_fact("iis_size", &self.first.iis.len())
             .with_fact("extra_actions", &self.extra_actions)
             .with_fact("undecided", &self.undecided)
             .with_fact("ended", &ended)
@@ -224,7 +228,7 @@ impl Episode for Repair {
         let said = Said::in_reply(reply);
         let before = self.state.clone();
         let (carried, action) = match &said.action {
-            Ok(action) => (self.carry_out(action)?, action.to_string()),
+            Ok(action) => (self.carry_out(action), action.to_string()),
             Err(err) => (refused(err), "none".to_owned()),
         };
         self.diagnose(&before.iis, &said.diagnosis);
@@ -265,11 +269,6 @@ fn transition(before: &State, after: &State, action: String, valid: bool) -> Tra
 
 fn refused(err: &ActionError) -> Carried {
     Carried { note: Some(format!("Error: {}", err.0)), valid: false }
-}
-
-/// Whether the machine failed, and not the model that was given.
-fn is_machine(err: &SolverError) -> bool {
-    matches!(err, SolverError::OutOfBudget { what: "milliseconds", .. })
 }
 
 fn mean(values: &[f64]) -> f64 {

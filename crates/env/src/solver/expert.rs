@@ -1,6 +1,6 @@
 //! The expert: replies that undo the injections, one a turn, in the form that a student learns from.
 //!
-//! It knows the task's `undo`. Of the injected elements it takes one that the shown IIS names; there always is one,
+//! It knows the task's `undo`; a model that was brought has none, and so no expert. Of the injected elements it takes one that the shown IIS names; there always is one,
 //! because the base model has a solution. Its thinking says only what can be read off the shown model.
 
 use std::fmt::Write;
@@ -18,18 +18,21 @@ use crate::environment::{EnvError, Episode};
 /// Members of an IIS that the thinking goes through.
 const LISTED: usize = 12;
 
-/// The reply to a conversation, after its replies so far.
+/// The reply to a conversation, after its replies so far; none for a model that was brought.
 pub(super) fn reply(
     environment: &SolverEnvironment,
     task: &Task,
     messages: &[Message],
-) -> Result<String, EnvError> {
+) -> Result<Option<String>, EnvError> {
     let mut episode = environment.begin(task)?;
+    if episode.problem.undo.is_empty() {
+        return Ok(None);
+    }
     let replies = messages.iter().filter(|message| message.role == Role::Assistant);
     for message in replies {
         episode.reply(Reply::text(&message.content))?;
     }
-    Ok(answer(&episode))
+    Ok(Some(answer(&episode)))
 }
 
 fn answer(episode: &Repair) -> String {

@@ -6,16 +6,20 @@
 //! | `render.rs`, `number.rs`, `rules.rs` | what the model is shown |
 //! | `reply.rs`, `action.rs` | what it answers |
 //! | `edit.rs`, `state.rs`, `elastic.rs` | what that does to the model, and what the solver finds |
+//! | `limits.rs` | the bounds of a solve |
 //! | `episode.rs`, `reward.rs` | the episode, and what it is worth |
 //! | `expert.rs` | replies that undo the injections |
+//! | `brought.rs` | problems of models that somebody brings |
 //!
 //! Not here: the solver (`whetstone-solver`), and how problems are generated (`data`).
 
 mod action;
+mod brought;
 mod edit;
 mod elastic;
 mod episode;
 mod expert;
+mod limits;
 mod number;
 mod problem;
 mod render;
@@ -26,6 +30,8 @@ mod state;
 mod wire_model;
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;
 
 use whetstone_core::message::Message;
@@ -34,7 +40,9 @@ use whetstone_core::task::Task;
 use whetstone_solver::Infeasibility;
 
 pub use self::action::{Action, ActionError, Bound};
+pub use self::brought::{Brought, Look, Unusable};
 use self::episode::Repair;
+pub use self::limits::limits;
 pub use self::problem::{Problem, View};
 pub use self::render::{condition, member, model as render_model};
 pub use self::reward::SOLVED_FLOOR;
@@ -116,6 +124,11 @@ impl Environment for SolverEnvironment {
         self.max_steps
     }
 
+    /// Reads the task without solving it: that its model is infeasible shows when an episode is opened.
+    fn check(&self, task: &Task) -> Result<(), EnvError> {
+        Problem::of(task).map(drop)
+    }
+
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
         Ok(Box::new(self.begin(task)?))
     }
@@ -126,6 +139,6 @@ impl Environment for SolverEnvironment {
         _: Seed,
         messages: &[Message],
     ) -> Result<Option<String>, EnvError> {
-        Ok(Some(expert::reply(self, task, messages)?))
+        expert::reply(self, task, messages)
     }
 }

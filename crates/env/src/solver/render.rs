@@ -16,6 +16,15 @@ pub fn model(model: &Model, view: View) -> String {
     }
 }
 
+/// A length that the text of a model has at least, without writing it: a table of a large model is very long.
+pub(super) fn least_bytes(model: &Model, view: View) -> usize {
+    let terms: usize = model.rows.iter().map(|row| row.terms.len()).sum();
+    match view {
+        View::Code | View::Lp => 2 * (terms + model.rows.len()),
+        View::Table => model.rows.len().saturating_mul(model.variables.len()).saturating_mul(4),
+    }
+}
+
 /// A row's condition, such as `2 x1 + x2 <= 60`.
 pub fn condition(model: &Model, row: &Row) -> String {
     limited(&expression(model, &row.terms, " "), row.lower, row.upper)

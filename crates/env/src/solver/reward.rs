@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use whetstone_core::reward::{Reward, Term as RewardTerm};
 use whetstone_solver::{Kind, Model, Optimum, SolverError};
 
+use super::limits::limits;
 use super::problem::Problem;
 use super::{edit, elastic};
 
@@ -87,7 +88,7 @@ impl Target {
         let cost = if base.is_some() {
             undone
         } else {
-            elastic::least_cost(&problem.broken)?.unwrap_or(1.0)
+            elastic::least_cost(&problem.broken, &limits(&problem.broken))?.unwrap_or(1.0)
         };
         Ok(Self { base, cost, steps: problem.undo.len().max(1) })
     }

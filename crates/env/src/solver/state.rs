@@ -3,6 +3,7 @@
 use whetstone_core::judgement::Infrastructure;
 use whetstone_solver::{Infeasibility, Limits, Model, Optimum, SolverError, Verdict, solve};
 
+use super::limits::limits;
 use super::render;
 use crate::environment::EnvError;
 
@@ -29,12 +30,12 @@ pub(super) enum Status {
 impl State {
     /// Solves a model of the task. A solver that fails is infrastructure.
     pub(super) fn of(model: &Model) -> Result<Self, EnvError> {
-        Self::find(model).map_err(|err| broken(&err))
+        Self::find(model, &limits(model)).map_err(|err| broken(&err))
     }
 
     /// Solves a model.
-    pub(super) fn find(model: &Model) -> Result<Self, SolverError> {
-        let verdict = solve(model, &Limits::default())?;
+    pub(super) fn find(model: &Model, limits: &Limits) -> Result<Self, SolverError> {
+        let verdict = solve(model, limits)?;
         let rows = model.rows.len();
         Ok(match verdict {
             Verdict::Optimal(optimum) => {
@@ -58,7 +59,8 @@ impl State {
         }
     }
 
-    fn name(&self) -> &'static str {
+    /// `OPTIMAL`, `INFEASIBLE` or `UNBOUNDED`.
+    pub(super) fn name(&self) -> &'static str {
         match self.status {
             Status::Optimal(_) => "OPTIMAL",
             Status::Infeasible => "INFEASIBLE",

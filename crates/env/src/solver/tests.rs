@@ -17,7 +17,7 @@ use super::*;
 use crate::environment::Next;
 
 /// max 3 x + 2 y with x + y <= 10 (room), x <= 6 (most); `wish` asks for x + y >= 15 and contradicts `room`.
-fn base() -> Model {
+pub(super) fn base() -> Model {
     let variable = |name: &str, cost| Variable {
         name: name.to_owned(),
         cost,
@@ -43,7 +43,7 @@ fn base() -> Model {
     model
 }
 
-fn problem() -> Problem {
+pub(super) fn problem() -> Problem {
     let base = base();
     let mut broken = base.clone();
     let mut wish = broken.rows[0].clone();
@@ -54,19 +54,19 @@ fn problem() -> Problem {
     Problem { family, view, show_iis: true, broken, base: Some(base), undo }
 }
 
-fn task_of(problem: &Problem) -> Task {
+pub(super) fn task_of(problem: &Problem) -> Task {
     let line = r#"{"id":"s/1","statement":"Debug it."}"#;
     let mut task = Task::from_object(serde_json::from_str(line).unwrap()).unwrap();
     task.body = Some(problem.body());
     task
 }
 
-fn environment(rules: bool) -> SolverEnvironment {
+pub(super) fn environment(rules: bool) -> SolverEnvironment {
     SolverEnvironment { rules, max_steps: MAX_STEPS }
 }
 
 /// Plays these replies; the outcome, and what was said before each reply.
-fn play(problem: &Problem, replies: &[&str]) -> (Outcome, Vec<String>) {
+pub(super) fn play(problem: &Problem, replies: &[&str]) -> (Outcome, Vec<String>) {
     let mut episode = environment(false).open(&task_of(problem), Seed::new(1)).unwrap();
     let mut told = Vec::new();
     for reply in replies {
@@ -83,7 +83,7 @@ fn total(replies: &[&str]) -> f64 {
     play(&problem(), replies).0.reward.total()
 }
 
-fn fact(outcome: &Outcome, name: &str) -> String {
+pub(super) fn fact(outcome: &Outcome, name: &str) -> String {
     let Evidence::Observed(observation) = &outcome.evidence else { panic!("{outcome:?}") };
     observation.facts.get(name).unwrap_or("absent").to_owned()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use whetstone_core::Seed;
 use whetstone_data::prepare::{DEFAULT_NGRAM, PrepareSummary, Split, TRAIN, VAL};
-use whetstone_data::solver::SolverOptions;
+use whetstone_data::solver::{ModelOptions, SolverOptions};
 use whetstone_data::source::Difficulty;
 
 use super::job::{Job, Kind, StageEnd, Stops, figure, options};
@@ -15,7 +15,7 @@ use crate::dry_run::{DryRun, Outcome};
 use crate::failure::Failure;
 use crate::number;
 use crate::preparing::{self, PrepareRequest, is_download};
-use crate::solver_tasks::SolverRequest;
+use crate::solver_tasks::{ModelsRequest, SolverRequest};
 use crate::text::many;
 
 /// The kind.
@@ -44,6 +44,8 @@ struct DataOptions {
     embedded: Option<usize>,
     solver: Option<usize>,
     solver_options: SolverOptions,
+    solver_models: Vec<PathBuf>,
+    model_options: ModelOptions,
     families: Vec<String>,
     decontaminate: Vec<PathBuf>,
     limit: Option<usize>,
@@ -126,13 +128,18 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
             tasks: options.tasks,
             difficulties: options.apps_difficulty.into_iter().map(Into::into).collect(),
             skip_apps: options.skip_apps,
-            embedded: options.embedded.is_some() || options.solver.is_some(),
+            embedded: options.embedded.is_some()
+                || options.solver.is_some()
+                || !options.solver_models.is_empty(),
         },
         embedded: options.embedded,
         families: options.families,
         solver: options
             .solver
             .map(|count| SolverRequest { count, options: options.solver_options }),
+        models: Some(options.solver_models)
+            .filter(|paths| !paths.is_empty())
+            .map(|paths| ModelsRequest { paths, options: options.model_options }),
         decontaminate: options.decontaminate,
         ngram: DEFAULT_NGRAM,
         limit: options.limit,

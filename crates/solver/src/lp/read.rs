@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::relation::{Limits, Relation};
 use super::section::{self, Header, Section};
 use super::token::{Token, Word, words};
-use crate::format::{FormatError, add_constant, check_size, shown};
+use crate::format::{self, FormatError, INFINITE, add_constant, check_size, shown};
 use crate::model::{Kind, Model, Objective, Row, Variable};
 
 /// Reads a model from the text of an LP file.
@@ -140,7 +140,15 @@ impl<'a> Reader<'a> {
                 "move it to the right-hand side",
             ));
         }
+        if expression.constant.abs() >= INFINITE {
+            return Err(FormatError::new(
+                line,
+                format!("row `{}` compares an infinite number with another", shown(&name)),
+                "compare variables with numbers",
+            ));
+        }
         let (lower, upper) = expression.limits(&limits);
+        let (lower, upper) = (format::lower(lower, line)?, format::upper(upper, line)?);
         self.model.rows.push(Row { name, terms: expression.terms, lower, upper });
         Ok(())
     }

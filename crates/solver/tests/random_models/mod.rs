@@ -85,7 +85,7 @@ fn every_conflict_of_integer_models_is_irreducible_in_integers() {
             match solve(&others, &FEW_NODES) {
                 Ok(Verdict::Optimal(_)) => (),
                 // Without its bound an integer variable may leave the search without an end.
-                Err(SolverError::OutOfBudget { what: "nodes", .. }) => undecided += 1,
+                Err(SolverError::OutOfNodes { .. }) => undecided += 1,
                 other => panic!(
                     "seed {seed}: {member:?} of {:?} can be spared: {other:?}",
                     found.members

@@ -118,6 +118,7 @@ impl PrepareArgs {
             embedded: self.embedded,
             families: self.families.clone(),
             solver: self.solver.request(),
+            models: self.solver.models_request(),
             decontaminate: self.decontaminate.clone(),
             ngram: self.ngram,
             limit: self.limit,
@@ -138,7 +139,7 @@ impl PrepareArgs {
             tasks: self.tasks.clone(),
             difficulties: self.apps_difficulty.iter().map(|level| (*level).into()).collect(),
             skip_apps: self.skip_apps,
-            embedded: self.embedded.is_some() || self.solver.solver.is_some(),
+            embedded: self.embedded.is_some() || self.solver.is_named(),
         }
     }
 }
@@ -207,7 +208,8 @@ Files may be .jsonl, .json or .parquet, each also with .gz; for a folder, the fi
 Dropped rows, counted in the summary and in DIR/prepare.json:
   bad           not JSON, a column missing, no tests, tests too large, a duplicate id, a truncated file
                 or other columns: listed with file, row and reason; these alone count for --strict
-  left out      a difficulty of APPS that was not requested
+  left out      a difficulty of APPS that was not requested; a model that is feasible, too large for an
+                episode, or on which the solver has no certified verdict: each file with its reason
   contaminated  overlaps with a benchmark of --decontaminate
   duplicates    the same statement or solution as another task's, ignoring case, layout and comments,
                 or nearly the same: 80 % of the 3-grams of words of a statement, 85 % of the 5-grams
@@ -222,6 +224,7 @@ Examples:
   whet data prepare --mbpp mbpp.jsonl --decontaminate HumanEval.jsonl.gz --strict
   whet data prepare --leetcode LeetCodeDataset-v0.3.1-train.jsonl.gz --out data/leetcode
   whet data prepare --solver 4000 --out data/solver
+  whet data prepare --solver-models plans/ old.lp --out data/plans
   whet data prepare --tasks mine.jsonl theirs.parquet --val-fraction 0.1 --out data/mixed
 
 Exit codes: 0 prepared, 1 prepared but something was bad under --strict, 2 wrong usage, config or

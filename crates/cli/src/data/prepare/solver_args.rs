@@ -1,13 +1,17 @@
-//! Options of generated models, for `whet data prepare --solver`.
+//! Options of models to repair, for `whet data prepare --solver` and `--solver-models`.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use whetstone_data::solver::{InjectionKind, Names, SolverOptions, View, checked_range};
-use whetstone_recipe::solver_tasks::SolverRequest;
+use clap::{ArgGroup, Args, ValueEnum};
+use whetstone_data::solver::{
+    InjectionKind, MAX_STATEMENT_BYTES, ModelOptions, Names, SolverOptions, View, checked_range,
+};
+use whetstone_recipe::solver_tasks::{ModelsRequest, SolverRequest};
 
-/// Generated infeasible models to repair.
+/// Infeasible models to repair, generated or of files.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("to_repair").args(["solver", "solver_models"]).multiple(true)))]
 pub struct SolverArgs {
     /// Generate this many infeasible optimization models to repair, without a download
     ///
@@ -16,6 +20,17 @@ pub struct SolverArgs {
     /// assignment) and validation (blending, network, scheduling).
     #[arg(long, value_name = "N")]
     pub solver: Option<usize>,
+
+    /// Infeasible models of your own to repair: .mps or .lp files, also with .gz, or folders of them
+    ///
+    /// Each file is one task. A model that is feasible, too large, or on which the solver has no certified verdict
+    /// is left out with the reason. A repair is paid by its size, since nothing is known of the model that was meant.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub solver_models: Vec<PathBuf>,
+
+    /// Longest statement of a model of `--solver-models`; larger models are left out
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_STATEMENT_BYTES, requires = "solver_models")]
+    pub model_bytes: usize,
 
     /// Generate models of these families only; an unknown name lists them all
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "solver")]
@@ -37,8 +52,8 @@ pub struct SolverArgs {
     #[arg(long, value_name = "N|A-B", default_value = "3-12", value_parser = range, requires = "solver")]
     pub iis: RangeInclusive<usize>,
 
-    /// Forms in which models are shown [default: all]
-    #[arg(long, value_enum, value_name = "FORM,…", value_delimiter = ',', requires = "solver")]
+    /// Forms in which models are shown [default: all; of `--solver-models`: lp]
+    #[arg(long, value_enum, value_name = "FORM,…", value_delimiter = ',', requires = "to_repair")]
     pub views: Vec<ViewArg>,
 
     /// Names of rows and variables
@@ -46,11 +61,28 @@ pub struct SolverArgs {
     pub names: NamesArg,
 
     /// Do not show the IIS: it has to be asked for with `GET_IIS`
-    #[arg(long, requires = "solver")]
+    #[arg(long, requires = "to_repair")]
     pub hide_iis: bool,
 }
 
 impl SolverArgs {
+    /// Whether any models to repair are wanted.
+    pub(super) fn is_named(&self) -> bool {
+        self.solver.is_some() || !self.solver_models.is_empty()
+    }
+
+    /// The models to read.
+    pub(super) fn models_request(&self) -> Option<ModelsRequest> {
+        let views: Vec<View> = self.views.iter().map(|&view| view.into()).collect();
+        let options = ModelOptions {
+            views: if views.is_empty() { ModelOptions::default().views } else { views },
+            show_iis: !self.hide_iis,
+            max_bytes: self.model_bytes,
+        };
+        let paths = self.solver_models.clone();
+        (!paths.is_empty()).then_some(ModelsRequest { paths, options })
+    }
+
     /// The problems to generate.
     pub(super) fn request(&self) -> Option<SolverRequest> {
         let all = SolverOptions::default();

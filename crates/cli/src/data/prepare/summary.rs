@@ -73,6 +73,12 @@ fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -
         let lines = report.bad.iter().map(ToString::to_string);
         findings(&mut text, &format!("{word} {}", total.bad), lines, total.bad);
     }
+    if !report.left_out.is_empty() {
+        let lines =
+            report.left_out.iter().map(|one| format!("{}: {}", one.file.display(), one.reason));
+        let count = report.left_out.len() as u64;
+        findings(&mut text, &format!("left out {count}: {}", by_kind(report)), lines, count);
+    }
     if total.contaminated > 0 {
         let lines = report
             .contaminated
@@ -133,6 +139,16 @@ fn by_reason(report: &PrepareSummary) -> String {
     let reasons: Vec<_> =
         reasons.iter().map(|(by, count)| format!("{count} by {}", by.words())).collect();
     reasons.join(", ")
+}
+
+fn by_kind(report: &PrepareSummary) -> String {
+    let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
+    for file in &report.left_out {
+        *kinds.entry(file.kind).or_default() += 1;
+    }
+    let kinds: Vec<_> =
+        kinds.iter().map(|(kind, count)| format!("{count} {}", kind.words())).collect();
+    kinds.join(", ")
 }
 
 fn findings(text: &mut Lines, head: &str, lines: impl Iterator<Item = String>, count: u64) {
