@@ -52,8 +52,8 @@ impl SolverRequest {
         ];
         for (part, stage, count) in halves.into_iter().filter(|(.., count)| *count > 0) {
             let tasks = SolverTasks::new(&self.options, seed.derive(stage, 0));
-            let make = |number| {
-                let task = tasks.make(part, number).map(|made| made.task);
+            let make = |number: usize| {
+                let task = tasks.make(part, number as u64).map(|made| made.task);
                 progress.add_one();
                 task
             };
@@ -95,8 +95,8 @@ impl ModelsRequest {
         let progress = observer.progress("model");
         progress.reach(0, files.len() as u64);
         let seed = seed.derive("solver-models", 0);
-        let read = |number: u64| {
-            let read = files[usize::try_from(number).expect("an index")].read(&self.options, seed);
+        let read = |number: usize| {
+            let read = files[number].read(&self.options, seed);
             progress.add_one();
             read
         };
@@ -107,11 +107,9 @@ impl ModelsRequest {
 }
 
 /// Calls `make` with each number below `count` on all cores; the results in the order of the numbers.
-fn in_parallel<T: Send>(count: usize, make: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
+fn in_parallel<T: Send>(count: usize, make: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = |thread: usize| {
-        (thread..count).step_by(threads).map(|number| make(number as u64)).collect()
-    };
+    let part = |thread: usize| (thread..count).step_by(threads).map(make).collect();
     let mut parts: Vec<std::vec::IntoIter<T>> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|at| scope.spawn(move || part(at))).collect();
         let join = |worker: thread::ScopedJoinHandle<'_, Vec<T>>| {

@@ -18,7 +18,8 @@ const FAR_LP: &str =
     "Minimize\n x\nSubject To\n a: x >= 4\nBounds\n 1e12 <= x <= 1e13\nGeneral\n x\nEnd\n";
 
 fn models(folder: &Path) {
-    let long: String = (0..300).map(|at| format!(" row{at}: x >= {at}\n")).collect();
+    let long: Vec<String> = (0..300).map(|at| format!(" row{at}: x >= {at}\n")).collect();
+    let long = long.concat();
     let free = BROKEN_MPS.replace(" L room", " N free\n L room");
     let files = [
         ("plan.mps", BROKEN_MPS.to_owned()),
@@ -32,11 +33,11 @@ fn models(folder: &Path) {
         ("cut.lp.gz", "not gzip".to_owned()),
         ("readme.txt", "not a model".to_owned()),
     ];
-    fs::create_dir_all(folder.join("models/sub")).unwrap();
+    fs::create_dir_all(folder.join("models/sub")).expect("a folder");
     for (name, text) in files {
-        fs::write(folder.join("models").join(name), text).unwrap();
+        fs::write(folder.join("models").join(name), text).expect("a file");
     }
-    fs::write(folder.join("models/bytes.lp"), b"Minimize\n \xff\n").unwrap();
+    fs::write(folder.join("models/bytes.lp"), b"Minimize\n \xff\n").expect("a file");
 }
 
 fn prepare(folder: &Path, flags: &[&str]) -> Ran {
@@ -45,12 +46,12 @@ fn prepare(folder: &Path, flags: &[&str]) -> Ran {
 
 fn tasks(folder: &Path) -> Vec<Value> {
     let halves = ["data/train.jsonl", "data/val.jsonl"].map(|name| folder.join(name));
-    let text = halves.map(|path| fs::read_to_string(path).unwrap()).concat();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = halves.map(|path| fs::read_to_string(path).expect("a file")).concat();
+    text.lines().map(|line| serde_json::from_str(line).expect("a task")).collect()
 }
 
 fn reason<'a>(report: &'a Value, list: &str, file: &str) -> &'a Value {
-    let found = report[list].as_array().unwrap().iter().find(|one| one["file"] == file);
+    let found = report[list].as_array().expect("a list").iter().find(|one| one["file"] == file);
     found.unwrap_or_else(|| panic!("no {file} in {report:#}"))
 }
 
@@ -164,7 +165,6 @@ fn the_embedded_expert_has_nothing_to_say_about_models_without_a_base() {
 
 /// netlib's infeasible models are read from `../shared/data` beside the repository where they are there.
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn small_infeasible_models_of_netlib_become_tasks() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/netlib_infeas");
     if !folder.exists() {

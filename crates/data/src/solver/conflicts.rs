@@ -75,9 +75,10 @@ impl<'a> Conflicts<'a> {
         let mut model = self.rest.clone();
         let undo = inject(&mut model, kind, self.options, random)?;
         let is_taken = matches!(&undo, Action::ChangeBound { variable, .. } if self.bounded.contains(variable));
-        let is_feasible = || self.solutions.iter().any(|point| satisfies(&model, point));
-        let is_small = || !self.options.takes_iis(2) && has_pair(&model);
-        (!is_taken && !is_feasible() && !is_small()).then(|| Injected { model, undo })
+        let is_plain = is_taken
+            || self.solutions.iter().any(|point| satisfies(&model, point))
+            || !self.options.takes_iis(2) && has_pair(&model);
+        (!is_plain).then_some(Injected { model, undo })
     }
 
     /// Brings an injection into the broken model, and takes the rows of its conflict from those that are left.

@@ -173,8 +173,7 @@ impl ModelPath {
     /// None if its name says of no format.
     fn of(path: &Path, root: &Path) -> Option<Self> {
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        let lower = name.to_ascii_lowercase();
-        let packed = lower.ends_with(".gz");
+        let packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
         let name = if packed { &name[..name.len() - 3] } else { &name };
         let format = match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
             "mps" => ModelFormat::Mps,

@@ -140,18 +140,14 @@ impl Repair {
             Ok(cost) => cost,
             Err(err) => return refused(&err),
         };
-        match State::find(&model, &(self.limits)(&model)) {
-            Ok(state) => {
-                (self.model, self.state) = (model, state);
-                self.cost += cost;
-                Carried { note: None, valid: true }
-            }
-            Err(_) => {
-                self.undecided += 1;
-                let note = "the solver cannot decide the model after this edit; it was taken back.";
-                refused(&ActionError(note.to_owned()))
-            }
-        }
+        let Ok(state) = State::find(&model, &(self.limits)(&model)) else {
+            self.undecided += 1;
+            let note = "the solver cannot decide the model after this edit; it was taken back.";
+            return refused(&ActionError(note.to_owned()));
+        };
+        (self.model, self.state) = (model, state);
+        self.cost += cost;
+        Carried { note: None, valid: true }
     }
 
     /// Notes the share of the IIS that a diagnosis names.
