@@ -99,14 +99,14 @@ fn eliminate<T: Whole>(
 }
 
 /// Adds the entries of a row to the counts by column.
-fn count_in<T>(counts: &mut [usize], row: &SparseRow<T>) {
+pub(crate) fn count_in<T>(counts: &mut [usize], row: &SparseRow<T>) {
     for (column, _) in row {
         counts[*column] += 1;
     }
 }
 
 /// Takes the entries of a row out of the counts by column.
-fn count_out<T>(counts: &mut [usize], row: &SparseRow<T>) {
+pub(crate) fn count_out<T>(counts: &mut [usize], row: &SparseRow<T>) {
     for (column, _) in row {
         counts[*column] -= 1;
     }

@@ -5,7 +5,7 @@
 
 use num_bigint::BigInt;
 
-use crate::elimination::{Scaled, SparseRow, combine, entry};
+use crate::elimination::{Scaled, SparseRow, combine, count_in, count_out, entry};
 use crate::view::{RowView, View};
 use crate::whole::{Dyadic, Whole};
 
@@ -59,7 +59,7 @@ impl Tableau {
             budget,
         };
         for equation in &tableau.equations {
-            equation.terms.iter().for_each(|(variable, _)| tableau.counts[*variable] += 1);
+            count_in(&mut tableau.counts, &equation.terms);
             tableau.words += words(&equation.terms);
         }
         tableau.solve(ranks)?;
@@ -109,8 +109,8 @@ impl Tableau {
     fn replace(&mut self, index: usize, terms: SparseRow<BigInt>) -> Option<()> {
         let old = std::mem::replace(&mut self.equations[index].terms, terms);
         let new = &self.equations[index].terms;
-        old.iter().for_each(|(variable, _)| self.counts[*variable] -= 1);
-        new.iter().for_each(|(variable, _)| self.counts[*variable] += 1);
+        count_out(&mut self.counts, &old);
+        count_in(&mut self.counts, new);
         self.words = self.words + words(new) - words(&old);
         self.work += words(new);
         (self.words <= self.budget.words && self.work <= self.budget.work).then_some(())

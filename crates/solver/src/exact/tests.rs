@@ -60,11 +60,11 @@ fn random_models_have_a_conflict_exactly_if_they_are_infeasible_whatever_the_wei
 
 /// `x0 = 1`, each next a thousandth of the last, and the twelfth at most 0.
 fn chain() -> Model {
-    let mut text = "Minimize\n obj: x0\nSubject To\n start: x0 = 1\n".to_owned();
-    for index in 0..12 {
-        text += &format!(" c{index}: 1000 x{} - x{index} = 0\n", index + 1);
-    }
-    read_lp(&(text + " end: x12 <= 0\nEnd\n")).expect("a model")
+    let link = |index: u32| format!(" c{index}: 1000 x{} - x{index} = 0\n", index + 1);
+    let links: Vec<String> = (0..12).map(link).collect();
+    let (start, end) = (" start: x0 = 1\n", " end: x12 <= 0\n");
+    let text = format!("Minimize\n obj: x0\nSubject To\n{start}{}{end}End\n", links.concat());
+    read_lp(&text).expect("a model")
 }
 
 #[test]
