@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use num_bigint::BigInt;
 
 use crate::deletion;
+use crate::exact::{self, Outcome};
 use crate::farkas::{self, Conflict};
 use crate::float;
 use crate::limits::{Limits, SolverError};
 use crate::side::Side;
+use crate::tableau::Budget;
 use crate::verdict::{Infeasibility, InfeasibilityProof, Member, Multiplier, Sense};
 use crate::view::View;
 
-/// Norms that are tried for an exact certificate.
+/// Norms that are tried for an exact certificate, the later ones where whole numbers take too much work.
 const RETRIES: u64 = 4;
 
 /// The weights of the sides in the norm, which decide among several conflicts.
@@ -40,17 +42,24 @@ pub(crate) fn find(
     for norm in norm.attempts() {
         match farkas::find(&sides, &norm.weights(sides.len()), limits)? {
             None => return Ok(None),
-            Some(Conflict::Exact(multipliers)) => return Ok(Some(exact(multipliers))),
+            Some(Conflict::Exact(multipliers)) => return Ok(Some(certified(multipliers))),
+            Some(Conflict::Float(support)) if last.is_none() => {
+                match exact::find(view, &support, Budget::USUAL) {
+                    Outcome::Conflict(multipliers) => return Ok(Some(certified(multipliers))),
+                    Outcome::Feasible => return Ok(None),
+                    Outcome::OutOfBudget => last = Some(support),
+                }
+            }
             Some(Conflict::Float(support)) => last = Some(support),
         }
     }
     if let Some(multipliers) = deletion::find(view, limits)? {
-        return Ok(Some(exact(multipliers)));
+        return Ok(Some(certified(multipliers)));
     }
     Ok(last.map(|support| float::conflict(&support)))
 }
 
-fn exact(multipliers: Vec<Multiplier>) -> Infeasibility {
+fn certified(multipliers: Vec<Multiplier>) -> Infeasibility {
     let members: BTreeSet<Member> = multipliers.iter().map(|entry| entry.member).collect();
     Infeasibility {
         members: members.into_iter().collect(),
@@ -78,7 +87,7 @@ pub(crate) fn contradiction(view: &View<'_>, norm: Norm) -> Option<Infeasibility
     });
     let mut found: Vec<Vec<Multiplier>> = rows.chain(columns).collect();
     let count = found.len();
-    (count > 0).then(|| exact(found.swap_remove(norm.choice(count))))
+    (count > 0).then(|| certified(found.swap_remove(norm.choice(count))))
 }
 
 fn unit(member: Member, sense: Sense) -> Multiplier {

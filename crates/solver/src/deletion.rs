@@ -1,7 +1,7 @@
 //! The deletion filter: which rows and bounds a conflict cannot do without, by the simplex method alone.
 //!
-//! It takes many solves, so it is the last resort where no weights of [`crate::farkas`] hold in exact arithmetic,
-//! as with coefficients that span many orders of magnitude. Blocks of members are taken out together and halved
+//! It takes many solves, so it is the last resort where no weights of [`crate::farkas`] hold in exact arithmetic and
+//! the model is too large for [`crate::exact`]. Blocks of members are taken out together and halved
 //! only where they matter. The members left are certified exactly like any others: their rows have one null vector
 //! up to scale, and its signs say which side of a row takes part.
 

@@ -99,30 +99,35 @@ fn eliminate<T: Whole>(
 }
 
 /// Adds the entries of a row to the counts by column.
-fn count_in<T>(counts: &mut [usize], row: &SparseRow<T>) {
+pub(crate) fn count_in<T>(counts: &mut [usize], row: &SparseRow<T>) {
     for (column, _) in row {
         counts[*column] += 1;
     }
 }
 
 /// Takes the entries of a row out of the counts by column.
-fn count_out<T>(counts: &mut [usize], row: &SparseRow<T>) {
+pub(crate) fn count_out<T>(counts: &mut [usize], row: &SparseRow<T>) {
     for (column, _) in row {
         counts[*column] -= 1;
     }
 }
 
-fn entry<T: Whole>(row: &SparseRow<T>, column: usize) -> Option<T> {
+/// The entry of a row in a column.
+pub(crate) fn entry<T: Whole>(row: &SparseRow<T>, column: usize) -> Option<T> {
     row.binary_search_by_key(&column, |(column, _)| *column).ok().map(|index| row[index].1.clone())
 }
 
-struct Scaled<'a, T> {
-    row: &'a SparseRow<T>,
-    by: &'a T,
+/// A row and its factor.
+pub(crate) struct Scaled<'a, T> {
+    pub(crate) row: &'a SparseRow<T>,
+    pub(crate) by: &'a T,
 }
 
 /// The sum of two scaled rows, divided by its greatest common divisor.
-fn combine<T: Whole>(first: &Scaled<'_, T>, second: &Scaled<'_, T>) -> Option<SparseRow<T>> {
+pub(crate) fn combine<T: Whole>(
+    first: &Scaled<'_, T>,
+    second: &Scaled<'_, T>,
+) -> Option<SparseRow<T>> {
     let mut sum = Vec::with_capacity(first.row.len() + second.row.len());
     let (mut left, mut right) = (first.row.iter().peekable(), second.row.iter().peekable());
     loop {

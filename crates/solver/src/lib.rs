@@ -10,12 +10,18 @@
 //!
 //! Not here: what a repair is worth, and how models are generated (`env`).
 
+// The models that unit tests share with `tests/` name the crate.
+#[cfg(test)]
+extern crate self as whetstone_solver;
+
+mod bounds;
 mod certificate;
 mod check;
 mod conflict;
 mod deletion;
 mod dual;
 mod elimination;
+mod exact;
 mod farkas;
 mod float;
 mod format;
@@ -31,6 +37,7 @@ mod scaling;
 mod side;
 mod simplex;
 mod solve;
+mod tableau;
 mod verdict;
 mod vertex;
 mod view;

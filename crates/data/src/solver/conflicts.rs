@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use whetstone_env::solver::{Action, limits};
 use whetstone_solver::{Existence, Infeasibility, Member, Model, Row, find_solution};
 
-use super::inject::{InjectionKind, inject};
+use super::inject::inject;
+use super::injection_kind::InjectionKind;
 use super::options::SolverOptions;
 use crate::random::Random;
 

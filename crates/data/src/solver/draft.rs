@@ -77,3 +77,16 @@ impl Draft {
 pub(super) fn real(number: i64) -> f64 {
     number as f64
 }
+
+/// Stands between the role of a row or variable and its number until names are drawn.
+const MARK: char = '#';
+
+/// The name of a row or variable until names are drawn.
+pub(super) fn unique(role: &str, number: usize) -> String {
+    format!("{role}{MARK}{number}")
+}
+
+/// The role in such a name.
+pub(super) fn role(name: &str) -> &str {
+    name.split(MARK).next().unwrap_or(name)
+}

@@ -10,35 +10,13 @@
 //!
 //! An injection may leave the model feasible; then it is drawn again.
 
-use serde::Deserialize;
 use whetstone_env::solver::{Action, Bound};
 use whetstone_solver::{Model, Row, Term};
 
-use super::draft::real;
+use super::draft::{real, role, unique};
+use super::injection_kind::InjectionKind;
 use super::options::SolverOptions;
 use crate::random::Random;
-
-/// The kinds of injections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InjectionKind {
-    /// A row that contradicts others.
-    Row,
-    /// A right-hand side.
-    Limit,
-    /// A sense.
-    Sense,
-    /// A coefficient.
-    Coefficient,
-    /// A bound of a variable.
-    Bound,
-}
-
-impl InjectionKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Row, Self::Limit, Self::Sense, Self::Coefficient, Self::Bound];
-}
 
 /// Changes the model; the action that undoes it, or none if nothing could be changed this way.
 pub(super) fn inject(
@@ -105,19 +83,6 @@ fn contradict(model: &mut Model, options: &SolverOptions, random: &mut Random) -
     let name = unique(&role, 1000 + random.below(1_000_000));
     model.rows.insert(at, Row { name: name.clone(), terms, lower, upper });
     Some(Action::DropConstraint { row: name })
-}
-
-/// Stands between the role of a row or variable and its number until names are drawn.
-const MARK: char = '#';
-
-/// The name of a row or variable until names are drawn.
-pub(super) fn unique(role: &str, number: usize) -> String {
-    format!("{role}{MARK}{number}")
-}
-
-/// The role in such a name.
-pub(super) fn role(name: &str) -> &str {
-    name.split(MARK).next().unwrap_or(name)
 }
 
 /// An inequality, by its index.

@@ -11,7 +11,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `families.rs`, `draft.rs` | base models |
-//! | `inject.rs` | injections |
+//! | `inject.rs`, `injection_kind.rs` | injections |
 //! | `conflicts.rs` | the search for injections that make a model infeasible |
 //! | `names.rs` | names of rows and variables |
 //! | `options.rs` | how difficult problems are, and how they look |
@@ -21,6 +21,7 @@ mod conflicts;
 mod draft;
 mod families;
 mod inject;
+mod injection_kind;
 pub(crate) mod models;
 mod names;
 mod options;
@@ -40,10 +41,9 @@ use whetstone_env::solver::{self, Problem};
 use whetstone_solver::{Infeasibility, Model, Verdict, solve};
 
 use self::conflicts::Conflicts;
-use self::draft::real;
+use self::draft::{real, unique};
 use self::families::{FAMILIES, Family};
-pub use self::inject::InjectionKind;
-use self::inject::unique;
+pub use self::injection_kind::InjectionKind;
 pub use self::models::{
     LeftOutKind, MAX_STATEMENT_BYTES, ModelFile, ModelOptions, ModelOutcome, ModelPath, model_files,
 };

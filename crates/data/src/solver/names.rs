@@ -6,7 +6,7 @@ use serde::Deserialize;
 use whetstone_env::solver::Action;
 use whetstone_solver::Model;
 
-use super::inject::role;
+use super::draft::role;
 
 /// How rows and variables are named.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Deserializer};
 use whetstone_env::solver::View;
 
-use super::inject::InjectionKind;
+use super::injection_kind::InjectionKind;
 use super::names::Names;
 use crate::random::Random;
 
