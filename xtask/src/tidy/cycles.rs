@@ -128,10 +128,12 @@ const KEPT: &[Kept] = &[
     Kept {
         folder: "solver/src",
         files: &[
+            "bounds.rs",
             "certificate.rs",
             "check.rs",
             "conflict.rs",
             "deletion.rs",
+            "exact/mod.rs",
             "farkas.rs",
             "float.rs",
             "point.rs",
@@ -139,6 +141,7 @@ const KEPT: &[Kept] = &[
             "scaling.rs",
             "side.rs",
             "simplex.rs",
+            "tableau.rs",
             "verdict.rs",
             "view.rs",
         ],

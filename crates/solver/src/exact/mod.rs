@@ -155,8 +155,10 @@ impl<'a, 'b> Search<'a, 'b> {
     fn violation(&self, index: usize) -> Option<Violation> {
         let equation = &self.tableau.equations[index];
         let head = head(equation)?;
-        let rest: BigInt =
-            equation.terms.iter().filter_map(|term| self.product(term, equation)).sum();
+        // Terms at the limits of their variables, of which those of the basic variable and of ones at 0 have none.
+        let terms = equation.terms.iter().filter(|(variable, _)| *variable != equation.basic);
+        let products = terms.filter_map(|(variable, value)| Some(value * self.resting(*variable)?));
+        let rest: BigInt = products.sum();
         [Sense::Lower, Sense::Upper].into_iter().find_map(|limit| {
             // With the basic variable on its limit; the sum is 0 at its value.
             let sum = head * self.bounds[equation.basic].at(limit)? + &rest;
@@ -168,11 +170,9 @@ impl<'a, 'b> Search<'a, 'b> {
         })
     }
 
-    /// A term of an equation at the limit of its variable; `None` for the basic variable and for one at 0.
-    fn product(&self, term: &(usize, BigInt), equation: &Equation) -> Option<BigInt> {
-        let (variable, value) = term;
-        let limit = self.bounds[*variable].at(self.rests[*variable]?)?;
-        (*variable != equation.basic).then(|| value * limit)
+    /// The limit that a variable rests on; `None` for one at 0.
+    fn resting(&self, variable: usize) -> Option<&BigInt> {
+        self.bounds[variable].at(self.rests[variable]?)
     }
 
     /// The variable that brings the basic one back: the least quotient of cost and coefficient, then the fewest
