@@ -76,10 +76,10 @@ impl<'a> Conflicts<'a> {
         let mut model = self.rest.clone();
         let undo = inject(&mut model, kind, self.options, random)?;
         let is_taken = matches!(&undo, Action::ChangeBound { variable, .. } if self.bounded.contains(variable));
-        let is_plain = is_taken
+        let is_in_vain = is_taken
             || self.solutions.iter().any(|point| satisfies(&model, point))
             || !self.options.takes_iis(2) && has_pair(&model);
-        (!is_plain).then_some(Injected { model, undo })
+        (!is_in_vain).then_some(Injected { model, undo })
     }
 
     /// Brings an injection into the broken model, and takes the rows of its conflict from those that are left.
@@ -90,7 +90,7 @@ impl<'a> Conflicts<'a> {
         random: &mut Random,
     ) -> Option<()> {
         transfer(&self.rest, &injected.model, &mut self.broken, random)?;
-        for member in found.members.iter().rev() {
+        for member in &found.members {
             if let Member::Row(at) = *member {
                 let name = &injected.model.rows[at].name;
                 self.rest.rows.retain(|row| row.name != *name);
