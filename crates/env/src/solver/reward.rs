@@ -37,6 +37,8 @@ const UNSOLVED: f64 = 0.05;
 const OPTIMAL: f64 = 0.35;
 /// The price of an invalid action.
 const INVALID: f64 = 0.03;
+/// More than the rounding error of a sum of terms, which must not end below the floor.
+const ROUNDING: f64 = 1e-12;
 /// What is left of the pay after each step more than needed.
 const PER_STEP: f64 = 0.97;
 /// The sum of violations, by row scale, at which `exp` has fallen to 1/e.
@@ -154,7 +156,7 @@ pub(super) fn solved(kept: Kept, done: Done, needed: usize) -> Reward {
     let paid: f64 = terms.values().map(|term| term.paid()).sum();
     let count = count(done.invalid);
     let price = if done.invalid > 0 {
-        INVALID.min((paid - SOLVED_FLOOR).max(0.0) / count)
+        INVALID.min((paid - SOLVED_FLOOR - ROUNDING).max(0.0) / count)
     } else {
         INVALID
     };
