@@ -108,7 +108,8 @@ fn a_model_that_makes_no_problem_has_a_reason() {
     assert_eq!(reason(feasible), "the model is feasible (OPTIMAL): nothing is to be repaired");
     let free = "Maximize\n x\nSubject To\n a: x >= 4\nEnd";
     assert_eq!(reason(free), "the model is feasible (UNBOUNDED): nothing is to be repaired");
-    let long: String = (0..400).map(|at| format!(" row{at}: x >= {at}\n")).collect();
+    let long: Vec<String> = (0..400).map(|at| format!(" row{at}: x >= {at}\n")).collect();
+    let long = long.concat();
     let long = format!("Minimize\n x\nSubject To\n{long} low: x <= -1\nEnd");
     assert!(reason(&long).ends_with("bytes, the limit is 4096"), "{}", reason(&long));
     let far = "Minimize\n x\nSubject To\n a: x >= 4\nBounds\n 1e12 <= x <= 1e13\nGeneral\n x\nEnd";
