@@ -11,9 +11,10 @@ seed=$1
 shift
 whet=${WHET:-whet}
 sft=runs/solver-sft-$seed/stages
+recipe=$(dirname "$0")/../../configs/recipes/solver.toml
 mkdir -p runs
-sed "s/^seed = 1042/seed = $seed$seed/" "$(dirname "$0")/sft.toml" >"runs/solver-sft-$seed.toml"
-"$whet" -q run "runs/solver-sft-$seed.toml" --run "solver-sft-$seed" --set "seed=$seed" "$@"
+sed "s/^seed = 1042/seed = $seed$seed/" "$recipe" >"runs/solver-sft-$seed.toml"
+"$whet" -q run "runs/solver-sft-$seed.toml" --until sft-eval --run "solver-sft-$seed" --set "seed=$seed" "$@"
 
 # A run of GRPO from the SFT policy and its evaluation: NAME FLAG ...
 measured() {
@@ -30,12 +31,12 @@ measured() {
         --num-samples 2 --k 1 --skip-greedy --set env.rules=false --set eval.temperature=1.0 --set "seed=$seed" \
         --set grpo.max_completion_length=128 --out "runs/$name-$seed/eval" $device
     echo "== seed $seed: $name"
-    "$whet" eval compare "$sft/eval" "runs/$name-$seed/eval"
+    "$whet" eval compare "$sft/sft-eval" "runs/$name-$seed/eval"
 }
 
 device="$*"
 measured none "$@"
-"$whet" train prm --rollouts "runs/none-$seed/rollouts/rollouts.jsonl" --held-out "$sft/eval/rollouts.jsonl" \
+"$whet" train prm --rollouts "runs/none-$seed/rollouts/rollouts.jsonl" --held-out "$sft/sft-eval/rollouts.jsonl" \
     --run "prm-$seed" --set "student.model_name=$PWD/$sft/sft/outputs/final_model" --set env.rules=false \
     --set prm.learning_rate=1e-3 --set training.max_length=1024 --set "seed=$seed" "$@"
 measured process "$@" --set "reward.process=runs/prm-$seed"

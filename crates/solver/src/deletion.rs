@@ -28,7 +28,7 @@ pub(crate) fn find(
     Ok(orient(view, &filter.kept))
 }
 
-/// Whether the simplex method says so. A failure is no; running out of time is none of both.
+/// Whether the simplex method says so. A failure counts as no; running out of time is an error.
 fn is_infeasible(view: &View<'_>, limits: &Limits) -> Result<bool, SolverError> {
     match simplex::run(view, limits) {
         Err(error) if error.is_out_of_time() => Err(error),

@@ -1,5 +1,5 @@
 //! `whet teach` through solver episodes, against a server that fails, hangs and cuts answers off, that now and then
-//! writes actions which are none, and kills in the middle of all that.
+//! writes malformed actions, and kills in the middle of all that.
 //!
 //! The server plays the expert: its replies were recorded by `whet teach --teacher embedded`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]

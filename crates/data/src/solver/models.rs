@@ -1,6 +1,6 @@
 //! Model files, `.mps` and `.lp`, as tasks of the solver environment: one each, without a base model.
 //!
-//! A file that is no model is bad, with the line. A model that is feasible, too large for an episode, or without a
+//! A file that cannot be parsed is bad, with the line. A model that is feasible, too large for an episode, or without a
 //! certified verdict is left out, with the reason. Only a path that does not exist or cannot be read is an error.
 //! Whether a file becomes a task follows from its bytes and the options, unless the solver runs out of time on a model
 //! of hundreds of kilobytes. The view that it is shown in depends on the seed and its own id alone.
@@ -73,7 +73,7 @@ pub struct ModelFile {
 pub enum ModelOutcome {
     /// A task.
     Task(Box<Task>),
-    /// It is no model.
+    /// It cannot be parsed.
     Bad {
         /// The line, counted from 1; 0 for the file as a whole.
         line: u64,
@@ -203,7 +203,7 @@ impl ModelPath {
         Ok(ModelFile { input, outcome })
     }
 
-    /// The model, or why there is none.
+    /// The model, or why it cannot be parsed.
     fn model(&self) -> io::Result<Result<Model, ModelOutcome>> {
         let text = match text(&self.path, self.encoding.packed) {
             Ok(text) => text,

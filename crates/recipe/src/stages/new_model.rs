@@ -60,7 +60,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     Ok(Outcome::Done(Some(vec![tokens])))
 }
 
-/// The model that a stage has made before it was killed. A directory in its place that is no model is removed.
+/// The model that a stage has made before it was killed. A directory in its place without a readable model is removed.
 fn made_before(out: &Path) -> Result<Option<Config>, Failure> {
     let found = Config::from_dir(out).ok();
     if found.is_none() && out.exists() {
