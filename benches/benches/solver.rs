@@ -9,7 +9,8 @@
 //! with some slack, and boxes. *Optimal* solves such a model and proves the optimum. *Infeasible* adds the sum of some
 //! rows with its limit turned past what they allow, so that the conflict has about as many members as rows were
 //! summed; the time is that of `solve`, which includes the conflict and the check of its certificate. Each figure is
-//! the median over the models of the best of five rounds. A step above 2 ms at 50 rows ends the benchmark with 1.
+//! the median over the models of the best of five rounds. A step of either
+//! verdict above 2 ms at 50 rows ends the benchmark with 1.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(
@@ -52,10 +53,10 @@ fn main() -> ExitCode {
             );
         }
     }
-    let step = rows
-        .iter()
-        .find(|row| row["rows"] == 50)
-        .map_or(f64::MAX, |row| number(row, "infeasible_ms"));
+    let at_50 = rows.iter().filter(|row| row["rows"] == 50);
+    let step = at_50
+        .map(|row| number(row, "optimal_ms").max(number(row, "infeasible_ms")))
+        .fold(0.0, f64::max);
     if step <= MOST_MS { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -11,6 +11,7 @@ use num_bigint::BigInt;
 use crate::elimination::{NullSpace, SparseRow};
 use crate::limits::{Limits, SolverError};
 use crate::model::{Kind, Objective, Term};
+use crate::modular;
 use crate::point::excess;
 use crate::side::Side;
 use crate::simplex::{self, Answer};
@@ -102,7 +103,10 @@ impl Program<'_, '_> {
     /// The proof that weights make, if their bound meets the objective.
     fn proof(&self, weights: &[f64], objective: f64, sense: Objective) -> Option<OptimumProof> {
         let meets = |bound: f64| (objective - bound).abs() <= OPTIMALITY * (1.0 + objective.abs());
-        let exact = self.exact::<i128>(weights).or_else(|| self.exact::<BigInt>(weights));
+        let exact = self
+            .exact(weights, by_elimination::<i128>)
+            .or_else(|| self.exact(weights, |rows, columns| modular::null_vector(&rows, columns)))
+            .or_else(|| self.exact(weights, by_elimination::<BigInt>));
         let (bound, arithmetic) = match exact {
             Some(bound) => (bound, Arithmetic::Exact),
             None => (self.float(weights)?, Arithmetic::Float),
@@ -128,7 +132,11 @@ impl Program<'_, '_> {
     }
 
     /// The exact bound of the sides with positive weights, whose weights follow from the costs.
-    fn exact<T: Whole>(&self, weights: &[f64]) -> Option<f64> {
+    fn exact<T: Whole>(
+        &self,
+        weights: &[f64],
+        null_vector: impl Fn(Vec<SparseRow<T>>, usize) -> Option<Vec<BigInt>>,
+    ) -> Option<f64> {
         let largest = weights.iter().map(|weight| weight.abs()).fold(0.0, f64::max);
         let pairs = self.sides.iter().zip(weights);
         let pairs = pairs.filter(|(_, weight)| weight.abs() > 1e-9 * largest);
@@ -142,11 +150,7 @@ impl Program<'_, '_> {
             }
         }
         let exponent = self.push_costs(&mut rows, used.len())?;
-        let space = NullSpace::of(rows, used.len() + 1)?;
-        if space.free.len() != 1 {
-            return None;
-        }
-        let mut vector = space.vector(&[T::small(1)])?;
+        let mut vector = null_vector(rows, used.len() + 1)?;
         if !vector[used.len()].is_positive() {
             negate(&mut vector);
         }
@@ -154,12 +158,9 @@ impl Program<'_, '_> {
         if !vector.iter().zip(may_be_negative).all(|(value, may)| may || value.is_positive()) {
             return None;
         }
-        let mut limit = T::small(0);
-        for (side, weight) in used.iter().zip(&vector) {
-            limit = limit.plus(&side.limit.times(weight)?)?;
-        }
-        let quotient = ratio(&limit.negated().to_big(), &vector[used.len()].to_big());
-        Some(quotient * f64::from(exponent).exp2())
+        let products = used.iter().zip(&vector).map(|(side, weight)| side.limit.to_big() * weight);
+        let limit: BigInt = products.sum();
+        Some(ratio(&-limit, &vector[used.len()]) * f64::from(exponent).exp2())
     }
 
     /// Adds the costs as the last column, divided by a power of two, whose exponent this is.
@@ -172,4 +173,13 @@ impl Program<'_, '_> {
         }
         Some(exponent)
     }
+}
+
+/// The one null vector of a matrix, by elimination.
+fn by_elimination<T: Whole>(rows: Vec<SparseRow<T>>, columns: usize) -> Option<Vec<BigInt>> {
+    let space = NullSpace::of(rows, columns)?;
+    if space.free.len() != 1 {
+        return None;
+    }
+    Some(space.vector(&[T::small(1)])?.iter().map(Whole::to_big).collect())
 }

@@ -1,4 +1,5 @@
-//! microlp behind one function: a view in, values out.
+//! The simplex method behind one function: a view in, values out. Small programs over continuous variables are solved
+//! on a [dense tableau](crate::dense), all others by microlp.
 //!
 //! Its answers are not taken on trust here or elsewhere; its panics and internal errors are
 //! [`SolverError::Simplex`]. It takes the bounds of integer variables as `i32`: wider ones are cut to that range,
@@ -8,9 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use microlp::{ComparisonOp, Error, OptimizationDirection, Problem, SolveOptions, SolveOutcome};
 
+use crate::dense;
 use crate::limits::{Limits, SolverError};
 use crate::model::{Kind, Objective};
 use crate::view::{Column, RowView, View};
+
+/// How far a point of the dense tableau may violate rows and bounds, in relation to what is added up.
+const DENSE_TOLERANCE: f64 = 1e-9;
 
 /// The answer of the simplex method or of branch and bound, not yet checked.
 pub(crate) enum Answer {
@@ -29,9 +34,9 @@ pub(crate) fn is_cut(column: &Column) -> bool {
 /// How far a point of the simplex method may violate rows and bounds.
 #[derive(Clone, Copy)]
 pub(crate) enum Precision {
-    /// microlp's own tolerance, 1e-7.
+    /// [`DENSE_TOLERANCE`], or microlp's own tolerance, 1e-7.
     Usual,
-    /// 1e-10, the least that it takes.
+    /// 1e-10, the least that microlp takes.
     Tight,
 }
 
@@ -42,6 +47,19 @@ pub(crate) fn run(view: &View<'_>, limits: &Limits) -> Result<Answer, SolverErro
 
 /// Solves a view with this precision.
 pub(crate) fn run_with(
+    view: &View<'_>,
+    limits: &Limits,
+    precision: Precision,
+) -> Result<Answer, SolverError> {
+    let answer = match precision {
+        Precision::Usual => dense::run(view, DENSE_TOLERANCE),
+        Precision::Tight => None,
+    };
+    answer.map_or_else(|| microlp(view, limits, precision), Ok)
+}
+
+/// Solves a view by microlp.
+pub(crate) fn microlp(
     view: &View<'_>,
     limits: &Limits,
     precision: Precision,

@@ -8,7 +8,7 @@ use crate::limits::{Limits, SolverError};
 use crate::model::Model;
 use crate::point::{self, Witness};
 use crate::ray;
-use crate::simplex::{self, Answer};
+use crate::simplex::{self, Answer, Precision};
 use crate::verdict::{
     Existence, Feasibility, Infeasibility, Optimum, OptimumProof, Unboundedness, Verdict,
 };
@@ -22,11 +22,26 @@ pub fn solve(model: &Model, limits: &Limits) -> Result<Verdict, SolverError> {
     if let Some(found) = at_sight(&view) {
         return checked(&view, found).map(Verdict::Infeasible);
     }
-    match simplex::run(&view, limits) {
-        Ok(Answer::Point(point)) => optimal(&view, &point, limits),
-        Ok(Answer::Unbounded) => unbounded(&view, limits),
-        Ok(Answer::Infeasible) => infeasible(&view, limits).map(Verdict::Infeasible),
-        Err(error) => rescue(&view, limits, error),
+    match certified(&view, simplex::run(&view, limits), limits) {
+        // The dense tableau may have been wrong.
+        Err(SolverError::NoCertificate { .. }) if !view.has_integers() => {
+            certified(&view, simplex::microlp(&view, limits, Precision::Usual), limits)
+        }
+        verdict => verdict,
+    }
+}
+
+/// The verdict that an answer of the simplex method leads to.
+fn certified(
+    view: &View<'_>,
+    answer: Result<Answer, SolverError>,
+    limits: &Limits,
+) -> Result<Verdict, SolverError> {
+    match answer {
+        Ok(Answer::Point(point)) => optimal(view, &point, limits),
+        Ok(Answer::Unbounded) => unbounded(view, limits),
+        Ok(Answer::Infeasible) => infeasible(view, limits).map(Verdict::Infeasible),
+        Err(error) => rescue(view, limits, error),
     }
 }
 

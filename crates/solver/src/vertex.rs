@@ -6,12 +6,13 @@
 
 use num_bigint::BigInt;
 
-use crate::elimination::NullSpace;
+use crate::elimination::{NullSpace, SparseRow};
+use crate::modular;
 use crate::point::{Witness, excess};
 use crate::side::Side;
 use crate::verdict::Feasibility;
 use crate::view::View;
-use crate::whole::{Whole, ratio};
+use crate::whole::{Whole, negate, ratio};
 
 /// The most variables of a model whose vertices are computed: elimination takes the cube of it.
 const MAX_VARIABLES: usize = 250;
@@ -25,7 +26,9 @@ pub(crate) fn near(view: &View<'_>, point: &[f64]) -> Option<Witness> {
         return None;
     }
     let sides = Side::all(view);
-    let coordinates = solve::<i128>(&sides, point).or_else(|| solve::<BigInt>(&sides, point))?;
+    let coordinates = solve::<i128>(&sides, point)
+        .or_else(|| solve_modular(&sides, point))
+        .or_else(|| solve::<BigInt>(&sides, point))?;
     let (scale, coordinates) = coordinates.split_last()?;
     let values = coordinates.iter().map(|value| ratio(value, scale)).collect();
     Some(Witness { values, feasibility: Feasibility::Rounded })
@@ -34,24 +37,42 @@ pub(crate) fn near(view: &View<'_>, point: &[f64]) -> Option<Witness> {
 /// The vertex in homogeneous coordinates, the last of which is positive.
 fn solve<T: Whole>(sides: &[Side<'_>], point: &[f64]) -> Option<Vec<BigInt>> {
     let constant = point.len();
+    let space = NullSpace::with_last_free(equations(sides, point)?, constant + 1)?;
+    if space.free.last() != Some(&constant) {
+        return None;
+    }
+    let vector = space.vector(&free_values(&space.free, point))?;
+    let coordinates = || vector.iter().map(Whole::to_big).collect();
+    is_feasible::<T>(sides, &vector)?.then(coordinates)
+}
+
+/// The same for a vertex that its tight sides determine.
+fn solve_modular(sides: &[Side<'_>], point: &[f64]) -> Option<Vec<BigInt>> {
+    let mut vector = modular::null_vector(&equations(sides, point)?, point.len() + 1)?;
+    if !vector.last()?.is_positive() {
+        negate(&mut vector);
+    }
+    is_feasible(sides, &vector)?.then_some(vector)
+}
+
+/// `a·x - b = 0` for every side that is tight at a point.
+fn equations<T: Whole>(sides: &[Side<'_>], point: &[f64]) -> Option<Vec<SparseRow<T>>> {
     let tight = sides.iter().filter(|side| excess(side, point) >= -TIGHT);
     let rows = tight.map(|side| {
         let side = side.whole::<T>()?;
         let mut row = side.terms;
         row.sort_by_key(|(variable, _)| *variable);
         if !side.limit.is_zero() {
-            row.push((constant, side.limit.negated()));
+            row.push((point.len(), side.limit.negated()));
         }
         Some(row)
     });
-    let space = NullSpace::with_last_free(rows.collect::<Option<Vec<_>>>()?, constant + 1)?;
-    if space.free.last() != Some(&constant) {
-        return None;
-    }
-    let vector = space.vector(&free_values(&space.free, point))?;
-    let is_feasible =
-        sides.iter().try_fold(true, |so_far, side| Some(so_far && satisfies(side, &vector)?));
-    is_feasible?.then(|| vector.iter().map(Whole::to_big).collect())
+    rows.collect()
+}
+
+fn is_feasible<T: Whole>(sides: &[Side<'_>], vector: &[T]) -> Option<bool> {
+    let is_positive = vector.last()?.is_positive();
+    sides.iter().try_fold(is_positive, |so_far, side| Some(so_far && satisfies(side, vector)?))
 }
 
 /// Values of the variables that no tight side determines, near the point, in units of `2^-20`.

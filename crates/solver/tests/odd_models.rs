@@ -75,11 +75,33 @@ fn an_lp_file_cut_off_anywhere_is_an_error() {
 #[test]
 fn running_out_of_time_is_an_error_of_its_own_and_never_another_verdict() {
     let limits = Limits { time: Duration::ZERO, ..Limits::default() };
-    for rows in [" a: x + y >= 3\n b: x + y <= 2", " a: x + 2 y >= 3\n b: x - y <= 2"] {
-        for kind in ["", "General\n x y\n"] {
-            let text = format!("Minimize\n x + y\nSubject To\n{rows}\n{kind}End");
-            let error = solve(&model(&text), &limits).expect_err("no time");
-            assert_eq!(error, SolverError::OutOfTime { limit: Duration::ZERO }, "{text}");
-        }
+    let small = [" a: x + y >= 3\n b: x + y <= 2", " a: x + 2 y >= 3\n b: x - y <= 2"];
+    let small =
+        small.map(|rows| format!("Minimize\n x + y\nSubject To\n{rows}\nGeneral\n x y\nEnd"));
+    let mut large = "Minimize\n x0\nSubject To\n".to_owned();
+    (0..300).for_each(|row| {
+        writeln!(large, " r{row}: x{row} + x{} >= 1", row + 1).expect("a string");
+    });
+    large.push_str("End");
+    for text in small.into_iter().chain([large]) {
+        let error = solve(&model(&text), &limits).expect_err("no time");
+        assert_eq!(error, SolverError::OutOfTime { limit: Duration::ZERO }, "{text}");
     }
+}
+
+#[test]
+fn a_huge_limit_beside_small_ones_does_not_hide_a_conflict() {
+    for size in ["1e6", "1e9", "1e12"] {
+        let rows = format!(" a: y - x >= 3\n b: 9 y <= 20\n c: z - x >= -{size}\n d: z <= {size}");
+        assert_eq!(status(&with(&rows, " z <= 8")), "infeasible 3", "{size}");
+    }
+}
+
+#[test]
+fn a_small_model_without_integers_needs_no_clock() {
+    let limits = Limits { time: Duration::ZERO, ..Limits::default() };
+    let conflict = model("Minimize\n x\nSubject To\n a: x + y >= 3\n b: x + y <= 2\nEnd");
+    assert!(matches!(solve(&conflict, &limits), Ok(Verdict::Infeasible(_))));
+    let plan = model("Minimize\n x + y\nSubject To\n a: x + 2 y >= 3\n b: x - y <= 2\nEnd");
+    assert!(matches!(solve(&plan, &limits), Ok(Verdict::Optimal(_))));
 }

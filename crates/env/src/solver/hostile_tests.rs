@@ -26,10 +26,19 @@ fn no_rows(model: &Model) -> Limits {
     Limits { max_rows: 0, ..limits(model) }
 }
 
+/// The problem over integers: without them a small model needs no clock.
+fn whole_problem() -> Problem {
+    let mut problem = problem();
+    for model in std::iter::once(&mut problem.broken).chain(&mut problem.base) {
+        model.variables.iter_mut().for_each(|variable| variable.kind = Kind::Integer);
+    }
+    problem
+}
+
 #[test]
 fn an_edit_without_a_verdict_is_taken_back_whatever_the_solver_ran_out_of() {
     for short in [no_time as fn(&Model) -> Limits, no_rows] {
-        let mut episode = environment(false).begin(&task_of(&problem())).unwrap();
+        let mut episode = environment(false).begin(&task_of(&whole_problem())).unwrap();
         episode.limits = short;
         let said = [
             (
