@@ -128,3 +128,16 @@ fn another_seed_draws_other_problems_and_another_model() {
         assert!(one != other, "{file} is the same");
     }
 }
+
+#[test]
+fn a_dry_run_tries_the_stages_with_an_untrained_model_of_the_planned_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = quickstart(dir.path(), &["--dry-run"]);
+    let stages = plan["stages"].as_array().unwrap();
+    for name in ["sft", "sft-eval", "grpo", "grpo-eval"] {
+        let stage = stages.iter().find(|stage| stage["name"] == name).unwrap();
+        let reads = stage["plan"]["reads"].to_string();
+        assert!(reads.contains("_new-models/new_model"), "{name} reads {reads}");
+    }
+    assert!(!dir.path().join("runs").exists());
+}

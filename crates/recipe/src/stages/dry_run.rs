@@ -1,8 +1,8 @@
 //! The plan of stages: the dry run of each, with stand-ins for inputs that no stage has made yet.
 //!
 //! A stand-in is made of a few generated tasks in a folder that is thrown away: tasks, held-out tasks, and
-//! the traces that they bring along; the base stands for a model. Prepared tasks are the real ones where
-//! that takes no download.
+//! the traces that they bring along; the base, or an untrained model of a `new_model` stage, stands for a model.
+//! Prepared tasks are the real ones where that takes no download.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -20,7 +20,7 @@ use super::changed::path_of;
 use super::job::{Input, Job};
 use super::plan::{Origin, Plan, PlannedStage};
 use super::what::What;
-use super::{MODELS, StagesRequest, StopFlags, data};
+use super::{MODELS, StagesRequest, StopFlags, data, new_model};
 use crate::dry_run::{DryRun, Outcome};
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -79,8 +79,12 @@ impl Rehearsal<'_> {
         until: usize,
     ) -> Result<StagesPlan, Failure> {
         let scratch = Scratch::new()?;
-        let mut props =
-            Props { folder: scratch.path(), prepared: BTreeMap::new(), has_stand_ins: false };
+        let mut props = Props {
+            folder: scratch.path(),
+            prepared: BTreeMap::new(),
+            new_model: None,
+            has_stand_ins: false,
+        };
         let mut planned = StagesPlan {
             v: 1,
             is_dry: true,
@@ -144,13 +148,16 @@ impl Rehearsal<'_> {
         if stage.kind.name == data::KIND.name {
             props.prepare(&job)?;
         }
+        if stage.kind.name == new_model::KIND.name {
+            props.new_model = Some(new_model::rehearse(&job, &props.folder.join("_new-models"))?);
+        }
         let mut plan = match (stage.kind.run)(&job)? {
             Outcome::Planned(plan) => plan,
             Outcome::Done(_) => Box::new(DryRun::of(stage.kind.command)),
         };
         if !stand_ins.is_empty() {
             plan.note(format!(
-                "an estimate, with generated tasks, the base model or nothing in place of {}",
+                "an estimate, with generated tasks, an untrained or the base model, or nothing in place of {}",
                 stand_ins.join(", ")
             ));
         }
@@ -200,6 +207,8 @@ struct Props<'a> {
     folder: &'a Path,
     /// Prepared tasks, by their stage.
     prepared: BTreeMap<String, PathBuf>,
+    /// The model of the last `new_model` stage, untrained.
+    new_model: Option<PathBuf>,
     /// Whether generated tasks and their traces are there.
     has_stand_ins: bool,
 }
@@ -232,8 +241,8 @@ impl Props<'_> {
             What::HeldOut => "held_out.jsonl",
             What::Traces => "traces.jsonl",
             What::Rows => "rows.jsonl",
-            What::Model
-            | What::Rollouts
+            What::Model => return Ok(self.new_model.clone()),
+            What::Rollouts
             | What::Pairs
             | What::HeldOutPairs
             | What::RewardModel

@@ -1,7 +1,7 @@
 //! `new_model`: rows, traces or tasks into a tokenizer and an untrained model, as `whet model new` makes them.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whetstone_config::{Problem, StageEntry};
 use whetstone_model::Config;
@@ -58,6 +58,15 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     };
     let tokens = figure("tokens in the vocabulary", number(config.vocab as u64));
     Ok(Outcome::Done(Some(vec![tokens])))
+}
+
+/// Makes the model in a folder that is thrown away: later stages are tried with one of its size.
+pub(super) fn rehearse(job: &Job<'_>, folder: &Path) -> Result<PathBuf, Failure> {
+    let out = folder.join(&job.entry.name);
+    fs::create_dir_all(folder)
+        .map_err(|err| Failure::io(format!("cannot create `{}`", folder.display()), err))?;
+    new(job, job.options()?, &out)?;
+    Ok(out)
 }
 
 /// The model that a stage has made before it was killed. A directory in its place without a readable model is removed.

@@ -132,23 +132,19 @@ fn table(text: &mut Lines, report: &PrepareSummary) {
 }
 
 fn by_reason(report: &PrepareSummary) -> String {
-    let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
-    for duplicate in &report.duplicates {
-        *reasons.entry(duplicate.by).or_default() += 1;
-    }
-    let reasons: Vec<_> =
-        reasons.iter().map(|(by, count)| format!("{count} by {}", by.words())).collect();
-    reasons.join(", ")
+    counted(report.duplicates.iter().map(|duplicate| format!("by {}", duplicate.by.words())))
 }
 
 fn by_kind(report: &PrepareSummary) -> String {
-    let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
-    for file in &report.left_out {
-        *kinds.entry(file.kind).or_default() += 1;
-    }
-    let kinds: Vec<_> =
-        kinds.iter().map(|(kind, count)| format!("{count} {}", kind.words())).collect();
-    kinds.join(", ")
+    counted(report.left_out.iter().map(|file| file.kind.words().to_owned()))
+}
+
+/// How often each of these words occurs.
+fn counted(words: impl Iterator<Item = String>) -> String {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    words.for_each(|words| *counts.entry(words).or_default() += 1);
+    let counts: Vec<_> = counts.iter().map(|(words, count)| format!("{count} {words}")).collect();
+    counts.join(", ")
 }
 
 fn findings(text: &mut Lines, head: &str, lines: impl Iterator<Item = String>, count: u64) {
