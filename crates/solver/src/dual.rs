@@ -104,8 +104,8 @@ impl Program<'_, '_> {
     fn proof(&self, weights: &[f64], objective: f64, sense: Objective) -> Option<OptimumProof> {
         let meets = |bound: f64| (objective - bound).abs() <= OPTIMALITY * (1.0 + objective.abs());
         let exact = self
-            .exact(weights, by_elimination::<i128>)
-            .or_else(|| self.exact(weights, |rows, columns| modular::null_vector(&rows, columns)))
+            .exact(weights, |rows, columns| modular::null_vector(&rows, columns))
+            .or_else(|| self.exact(weights, by_elimination::<i128>))
             .or_else(|| self.exact(weights, by_elimination::<BigInt>));
         let (bound, arithmetic) = match exact {
             Some(bound) => (bound, Arithmetic::Exact),

@@ -26,8 +26,8 @@ pub(crate) fn near(view: &View<'_>, point: &[f64]) -> Option<Witness> {
         return None;
     }
     let sides = Side::all(view);
-    let coordinates = solve::<i128>(&sides, point)
-        .or_else(|| solve_modular(&sides, point))
+    let coordinates = solve_modular(&sides, point)
+        .or_else(|| solve::<i128>(&sides, point))
         .or_else(|| solve::<BigInt>(&sides, point))?;
     let (scale, coordinates) = coordinates.split_last()?;
     let values = coordinates.iter().map(|value| ratio(value, scale)).collect();
