@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage};
 use serde::{Deserialize, Serialize};
 
 use super::engine::Engine;
@@ -37,9 +37,11 @@ fn answer(engine: &Engine) -> Option<()> {
     let question: Question = serde_json::from_slice(&frame.payload).ok()?;
     engine.runtime.set_memory_limit(heap());
     engine.told.deadline.set(Some(Duration::from_millis(question.cpu_ms)));
-    let run: Run = engine
+    let mut run: Run = engine
         .context
         .with(|ctx| Playing::new(engine, ctx, &question.settings).run(&question.source));
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    run.memory = u64::try_from(usage.max_rss()).unwrap_or(0) * 1024;
     send(ANSWER, &serde_json::to_vec(&run).ok()?)
 }
 

@@ -45,7 +45,7 @@ impl Engine {
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
         let (hooks, adopted) = context.with(|ctx| {
             let made = start(&ctx, &told, bytecode);
-            made.map_err(|error| failure::of(&ctx, &error).message)
+            made.map_err(|error| failure::of(&ctx, &told, &error).message)
         })?;
         runtime.run_gc();
         Ok(Self { runtime, context, told, hooks, adopted })
@@ -53,6 +53,11 @@ impl Engine {
 }
 
 fn start(ctx: &Ctx<'_>, told: &Rc<Told>, bytecode: &'static [u8]) -> Result<(Hooks, Adopted)> {
+    let getter = "Object.getOwnPropertyDescriptor(Error.prototype, 'stack').get";
+    let getter: Function<'_> = ctx.eval(getter)?;
+    *told.stack.borrow_mut() = Some(Persistent::save(ctx, getter));
+    // With it a program would write traces of calls itself.
+    ctx.eval::<(), _>("delete Error.prepareStackTrace; delete Error.captureStackTrace;")?;
     let shim: Function<'_> = ctx.eval(SHIM)?;
     let made: Object<'_> = shim.call((host::functions(ctx, told)?,))?;
     load(ctx, bytecode)?;

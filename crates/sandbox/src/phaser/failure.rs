@@ -1,5 +1,6 @@
 //! What a program threw, and whose fault that is; read without running any of its code.
 
+use rquickjs::function::This;
 use rquickjs::{Ctx, Error, Value};
 
 use super::host::Told;
@@ -11,8 +12,11 @@ use crate::javascript::fault;
 /// The name of the program in traces of calls.
 pub(super) const PROGRAM: &str = "game.js";
 
+/// Characters of a trace of calls that are looked at.
+const STACK_MAX: usize = 4000;
+
 /// Words in errors of Phaser's own that come of blank files.
-const BLANK: [&str; 14] = [
+const BLANK: [&str; 19] = [
     "frame",
     "texture",
     "gltexture",
@@ -24,6 +28,11 @@ const BLANK: [&str; 14] = [
     "cache",
     "data",
     "xml",
+    "cutwidth",
+    "tolowercase",
+    "properties",
+    "objects",
+    "bitmaptext",
     "getattribute",
     "duration",
     "chars",
@@ -74,9 +83,9 @@ impl Failure {
 }
 
 /// The failure that a call left behind.
-pub(super) fn of(ctx: &Ctx<'_>, error: &Error) -> Failure {
+pub(super) fn of(ctx: &Ctx<'_>, told: &Told, error: &Error) -> Failure {
     match error {
-        Error::Exception => thrown(&ctx.catch()),
+        Error::Exception => thrown(told, &ctx.catch()),
         Error::Allocation => memory(),
         other => Failure::fault(&other.to_string()),
     }
@@ -87,7 +96,7 @@ fn memory() -> Failure {
 }
 
 /// The failure of a value that was thrown.
-pub(super) fn thrown(value: &Value<'_>) -> Failure {
+pub(super) fn thrown(told: &Told, value: &Value<'_>) -> Failure {
     let name = fault::name(value);
     if name == fault::MEMORY {
         return memory();
@@ -96,12 +105,22 @@ pub(super) fn thrown(value: &Value<'_>) -> Failure {
         let text = short(value, MESSAGE_MAX).unwrap_or_else(|| name.clone());
         return Failure::fault(&format!("a {name} was thrown: {text}"));
     };
-    let text = |name: &str| peek::own(object, name).ok().flatten().and_then(|it| short(&it, 4000));
-    let message: String = text("message").unwrap_or_default().chars().take(MESSAGE_MAX).collect();
+    let message = peek::own(object, "message").ok().flatten();
+    let message = message.and_then(|text| short(&text, MESSAGE_MAX)).unwrap_or_default();
     let class = if is_deep(&name, &message) { FailureClass::Stack } else { FailureClass::Fault };
-    let stack = text("stack").unwrap_or_default();
+    let stack = stack(told, value).unwrap_or_default();
     let message = if message.is_empty() { name } else { format!("{name}: {message}") };
     Failure { class, message, line: line(&stack), in_phaser: is_in_phaser(&stack) }
+}
+
+/// The trace of calls that the engine itself keeps in an error; a program cannot write to it.
+fn stack(told: &Told, error: &Value<'_>) -> Option<String> {
+    let getter = told.stack.borrow().clone()?.restore(error.ctx()).ok()?;
+    let stack = getter.call::<_, Value<'_>>((This(error.clone()),));
+    if stack.is_err() {
+        drop(error.ctx().catch());
+    }
+    short(&stack.ok()?, STACK_MAX)
 }
 
 /// Whether this is the engine's error of a stack that is used up.

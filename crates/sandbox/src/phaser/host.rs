@@ -28,6 +28,8 @@ pub(super) struct Told {
     /// The game has made a step since this was last asked.
     stepped: Cell<bool>,
     pub(super) webgl: Cell<bool>,
+    /// The engine's own function that reads the trace of calls of an error.
+    pub(super) stack: RefCell<Option<Persistent<Function<'static>>>>,
     /// CPU time after which the program is interrupted.
     pub(super) deadline: Cell<Option<Duration>>,
     pub(super) timed_out: Cell<bool>,
@@ -106,11 +108,12 @@ pub(super) fn watch(runtime: &Runtime, told: &Rc<Told>) {
     runtime.set_interrupt_handler(Some(Box::new(move || state.is_over())));
     let state = told.clone();
     let tracker = move |_: Ctx<'_>, promise: Value<'_>, reason: Value<'_>, handled: bool| {
+        let failure = failure::thrown(&state, &reason);
         let mut rejections = state.rejections.borrow_mut();
         let at = place(&promise);
         rejections.retain(|(other, _)| *other != at);
         if !handled && rejections.len() < LINES_MAX {
-            rejections.push((at, failure::thrown(&reason)));
+            rejections.push((at, failure));
         }
     };
     runtime.set_host_promise_rejection_tracker(Some(Box::new(tracker)));

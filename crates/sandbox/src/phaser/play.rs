@@ -209,7 +209,7 @@ impl<'a, 'js> Playing<'a, 'js> {
     }
 
     fn result<T>(&self, result: Result<T, Error>) -> Done<T> {
-        result.map_err(|error| failure::of(&self.ctx, &error))
+        result.map_err(|error| failure::of(&self.ctx, &self.engine.told, &error))
     }
 
     fn is_due(&self) -> bool {

@@ -479,12 +479,27 @@
     Game.prototype = Original.prototype;
     Original.prototype.constructor = Game;
     Phaser.Game = Game;
+    // What programs ask a renderer for; it draws nothing.
+    const renderer = (game) => ({
+      type: Phaser.CANVAS, width: game.config.width, height: game.config.height, config: game.config, game,
+      gameCanvas: game.canvas, gameContext: game.canvas?.getContext?.("2d"), currentContext: null, gl: null, drawCount: 0, antialias: true,
+      ...Object.fromEntries(["on", "once", "off", "addListener", "removeListener", "removeAllListeners", "emit", "resize", "preRender", "render", "postRender",
+        "resetTransform", "setBlendMode", "setContext", "setAlpha", "snapshot", "snapshotArea", "snapshotPixel", "snapshotCanvas", "batchSprite", "destroy"].map((name) => [name, nothing])),
+    });
     // A game is known from its first act on: its constructor may never come to an end.
-    const { boot, headlessStep } = Game.prototype;
+    const { boot, start, headlessStep } = Game.prototype;
     Game.prototype.boot = function () {
       register(this);
       apply(boot, this, []);
       canvas = this.canvas ?? canvas;
+      this.renderer ??= renderer(this);
+    };
+    // A game with a renderer would draw with it.
+    Game.prototype.start = function () {
+      const drawing = this.renderer;
+      this.renderer = null;
+      apply(start, this, []);
+      this.renderer = drawing;
     };
     // Cameras follow and scroll while they are drawn, which a headless game never does.
     const look = (game) => {
@@ -501,6 +516,35 @@
       if (this.scene?.scenes) look(this);
       left(this);
     };
+    // A blank atlas has every frame that is asked for.
+    const blank = new WeakSet();
+    const { add } = Phaser.Textures.Texture.prototype;
+    const provide = (texture, name) => {
+      const made = blank.has(texture) && typeof name === "string" && name && !(name in texture.frames);
+      if (!made) return;
+      // Adding asks whether it is there.
+      blank.delete(texture);
+      apply(add, texture, [name, 0, 0, 0, 32, 32]);
+      blank.add(texture);
+    };
+    for (const name of ["get", "has"]) {
+      const original = Phaser.Textures.Texture.prototype[name];
+      Phaser.Textures.Texture.prototype[name] = function (...values) {
+        provide(this, values[0]);
+        return apply(original, this, values);
+      };
+    }
+    for (const name of ["addAtlas", "addAtlasXML", "addUnityAtlas", "addAtlasJSONHash", "addAtlasJSONArray"]) {
+      const original = Phaser.Textures.TextureManager.prototype[name];
+      if (original) Phaser.Textures.TextureManager.prototype[name] = function (key, source, ...rest) {
+        const texture = apply(original, this, [key, source, ...rest]);
+        if (texture && source instanceof HTMLImageElement) {
+          blank.add(texture);
+          for (let at = 0; at < 8; at++) provide(texture, `frame${at}`);
+        }
+        return texture;
+      };
+    }
     // A blank sheet has room for 64 frames of whatever size they are.
     const { addSpriteSheet } = Phaser.Textures.TextureManager.prototype;
     Phaser.Textures.TextureManager.prototype.addSpriteSheet = function (name, source, config, ...rest) {
