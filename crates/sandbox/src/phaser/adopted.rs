@@ -8,7 +8,6 @@ use rquickjs::{Ctx, Object, Persistent, Result, Value};
 
 use super::peek;
 use crate::javascript::engine::place;
-use crate::javascript::read::{Property, PropertyKey, property};
 
 /// Classes whose functions must be as they were when the program has run.
 const GUARDED: [&str; 8] = [
@@ -100,23 +99,26 @@ impl Adopted {
 
 impl Guarded {
     fn new(class: &'static str, prototype: Object<'_>) -> Self {
-        let names = prototype.own_keys::<String>(Filter::new().string());
-        let functions = names
-            .flatten()
-            .filter_map(|name| function(&prototype, &name).map(|place| (name, place)))
-            .collect();
+        let mut functions = Vec::new();
+        let mut looked_at = Some(prototype.clone());
+        while let Some(here) = looked_at {
+            looked_at = here.get_prototype();
+            // What all objects have is not Phaser's.
+            if looked_at.is_some() {
+                let names = here.own_keys::<String>(Filter::new().string()).flatten();
+                let found = |name: String| function(&prototype, &name).map(|place| (name, place));
+                functions.extend(names.filter_map(found));
+            }
+        }
         let ctx = prototype.ctx().clone();
         Self { class, prototype: Persistent::save(&ctx, prototype), functions }
     }
 }
 
-/// The address of an own function.
+/// The address of a function, its own or inherited.
 fn function(object: &Object<'_>, name: &str) -> Option<usize> {
-    let key = PropertyKey::of(object.ctx(), name)?;
-    match property(object, key.atom) {
-        Property::Data(value) if value.is_function() => Some(place(&value)),
-        _ => None,
-    }
+    let found = peek::inherited(object, name).ok()??;
+    found.is_function().then(|| place(&found))
 }
 
 fn class<'js>(phaser: &Object<'js>, path: &str) -> Option<Object<'js>> {
