@@ -30,11 +30,13 @@ fn main() -> Result<(), Failed> {
     let judge = judge(Path::new(package), Path::new(data))?;
     match command.as_str() {
         "run" => {
-            println!("{}", serde_json::to_string(&play(&judge, &std::fs::read_to_string(path)?)?)?)
+            let run = play(&judge, &std::fs::read_to_string(path)?)?;
+            println!("{}", serde_json::to_string(&run)?);
         }
         "time" => time(&judge, &std::fs::read_to_string(path)?)?,
         "survey" => {
-            survey(&judge, Path::new(path), rest.first().map_or(Ok(6), |every| every.parse())?)?
+            let every = rest.first().map_or(Ok(6), |every| every.parse())?;
+            survey(&judge, Path::new(path), every)?;
         }
         other => return Err(format!("`{other}` is none of run, time and survey").into()),
     }
@@ -103,7 +105,7 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), Failed> {
             .any(|word| name.to_lowercase().contains(word));
         if path.is_dir() && !skipped {
             collect(&path, into)?;
-        } else if name.ends_with(".js") {
+        } else if path.extension().is_some_and(|extension| extension == "js") {
             into.push(path);
         }
     }

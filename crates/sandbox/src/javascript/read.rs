@@ -60,7 +60,7 @@ pub(crate) fn own<'js>(object: &Object<'js>, name: &str) -> Option<Value<'js>> {
     let key = PropertyKey::of(object.ctx(), name)?;
     match property(object, key.atom) {
         Property::Data(value) => Some(value),
-        Property::Absent | Property::Accessor => None,
+        Property::Absent | Property::Accessor(_) => None,
     }
 }
 
@@ -123,7 +123,7 @@ impl<'js> ObjectReader<'js> {
                     self.spend(1)?;
                     Data::None
                 }
-                Property::Accessor => return None,
+                Property::Accessor(_) => return None,
             });
         }
         Some(items)
@@ -227,8 +227,8 @@ pub(crate) enum Property<'js> {
     Absent,
     /// It has a value.
     Data(Value<'js>),
-    /// It has a getter or a setter.
-    Accessor,
+    /// It has a getter, which this is, or a setter.
+    Accessor(Value<'js>),
 }
 
 /// An own property, as it is. Never for a proxy, which would be asked.
@@ -252,10 +252,10 @@ pub(crate) fn property<'js>(object: &Object<'js>, atom: JSAtom) -> Property<'js>
         let values = [found.value, found.getter, found.setter];
         (found, values.map(|value| Value::from_raw(ctx.clone(), value)))
     };
+    let [value, getter, _] = values;
     if found.flags & qjs::JS_PROP_GETSET.cast_signed() != 0 {
-        return Property::Accessor;
+        return Property::Accessor(getter);
     }
-    let [value, ..] = values;
     Property::Data(value)
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Adopted {
     /// Addresses of prototypes that are asked for by name.
     prototypes: HashMap<&'static str, usize>,
     guarded: Vec<Guarded>,
+    /// The getter by which an object with a body of Matter's says where it is.
+    matter: Option<usize>,
     /// Prototypes stay where they are as long as they are held.
     _held: Vec<Persistent<Object<'static>>>,
 }
@@ -60,9 +62,14 @@ impl Adopted {
                 held.push(Persistent::save(ctx, prototype));
             }
         }
+        let matter = matter_getter(&phaser).map(|getter| {
+            let at = place(getter.as_value());
+            held.push(Persistent::save(ctx, getter));
+            at
+        });
         let guard = |path| Some(Guarded::new(path, class(&phaser, path)?));
         let guarded = GUARDED.into_iter().filter_map(guard).collect();
-        Ok(Self { kinds, prototypes, guarded, _held: held })
+        Ok(Self { kinds, prototypes, guarded, matter, _held: held })
     }
 
     /// The class of an object on display; `None` if it is no object of Phaser's.
@@ -84,6 +91,11 @@ impl Adopted {
     pub(super) fn is(&self, object: &Object<'_>, class: &str) -> bool {
         let prototype = self.prototypes.get(class);
         prototype.is_some() && prototype == peek::prototype(object).as_ref()
+    }
+
+    /// Whether an object is where its body of Matter's is.
+    pub(super) fn follows_body(&self, object: &Object<'_>) -> bool {
+        self.matter.is_some() && self.matter == peek::getter(object, "x")
     }
 
     /// A function of a guarded class that is no longer the one it was.
@@ -119,6 +131,14 @@ impl Guarded {
 fn function(object: &Object<'_>, name: &str) -> Option<usize> {
     let found = peek::inherited(object, name).ok()??;
     found.is_function().then(|| place(&found))
+}
+
+fn matter_getter<'js>(phaser: &Object<'js>) -> Option<Object<'js>> {
+    let mut here = phaser.clone();
+    for name in ["Physics", "Matter", "Components", "Transform", "x", "get"] {
+        here = here.get(name).ok()?;
+    }
+    Some(here)
 }
 
 fn class<'js>(phaser: &Object<'js>, path: &str) -> Option<Object<'js>> {

@@ -1,5 +1,6 @@
 //! The engine: one runtime with the shim and Phaser in it, warmed before the first program comes.
 
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use rquickjs::{Context, Ctx, Error, Function, Module, Object, Persistent, Result, Runtime};
@@ -95,7 +96,7 @@ fn importable(ctx: &Ctx<'_>) -> Result<()> {
     let mut source =
         "const P = globalThis.Phaser;\nexport default P;\nexport { P as Phaser };\n".to_owned();
     for name in names.iter().filter(|name| *name != "Phaser" && *name != "default") {
-        source += &format!("const n{name} = P.{name}; export {{ n{name} as {name} }};\n");
+        let _ = writeln!(source, "const n{name} = P.{name}; export {{ n{name} as {name} }};");
     }
     let (_, promise) = Module::declare(ctx.clone(), "phaser", source)?.eval()?;
     promise.finish()

@@ -38,7 +38,8 @@ const BLANK: [&str; 19] = [
     "chars",
 ];
 /// Words in errors that come of a renderer that is not there.
-const RENDERER: [&str; 6] = ["webgl", "'gl'", "renderer", "pipeline", "shader", "glsl"];
+const RENDERER: [&str; 8] =
+    ["webgl", "'gl'", "renderer", "pipeline", "shader", "glsl", "stream_draw", "\'zero\'"];
 
 /// Why a program failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub(super) fn own<'js>(object: &Object<'js>, name: &str) -> Result<Option<Value<
     match property(object, key.atom) {
         Property::Data(value) => Ok(Some(value)),
         Property::Absent => Ok(None),
-        Property::Accessor => Err(Forged),
+        Property::Accessor(_) => Err(Forged),
     }
 }
 
@@ -39,6 +39,24 @@ pub(super) fn inherited<'js>(
         looked_at = here.get_prototype();
     }
     Err(Forged)
+}
+
+/// The address of the getter behind a property of an object or of one of its prototypes; `None` if there is
+/// data, or nothing.
+pub(super) fn getter(object: &Object<'_>, name: &str) -> Option<usize> {
+    let mut looked_at = object.clone();
+    for _ in 0..MAX_PROTOTYPES {
+        if looked_at.as_value().is_proxy() {
+            return None;
+        }
+        let found = property(&looked_at, PropertyKey::of(object.ctx(), name)?.atom);
+        match found {
+            Property::Accessor(getter) => return Some(place(&getter)),
+            Property::Data(_) => return None,
+            Property::Absent => looked_at = looked_at.get_prototype()?,
+        }
+    }
+    None
 }
 
 /// An own property that is an object.
@@ -72,7 +90,7 @@ pub(super) fn items<'js>(array: &Object<'js>, most: u32) -> Result<Vec<Value<'js
         match property(array, PropertyKey::at(array.ctx(), index).atom) {
             Property::Data(item) => items.push(item),
             Property::Absent => {}
-            Property::Accessor => return Err(Forged),
+            Property::Accessor(_) => return Err(Forged),
         }
     }
     Ok(items)

@@ -105,6 +105,7 @@ impl<'a, 'js> Playing<'a, 'js> {
                 self.result(ran.map(drop))?;
             }
             SourceKind::Module => {
+                let source = with_own_phaser(source);
                 let ran = Module::declare(ctx.clone(), PROGRAM, source).and_then(Module::eval);
                 self.result(ran.map(drop))?;
             }
@@ -260,6 +261,26 @@ impl<'a, 'js> Playing<'a, 'js> {
     }
 }
 
+/// Has a module that imports Phaser from an address import the one that there is.
+fn with_own_phaser(source: &str) -> String {
+    let mut made = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        let address =
+            line.trim_start().starts_with("import").then(|| phaser_address(line)).flatten();
+        match address {
+            Some(address) => made += &line.replacen(address, "phaser", 1),
+            None => made += line,
+        }
+    }
+    made
+}
+
+/// The quoted address of Phaser in an import, if it has one.
+fn phaser_address(line: &str) -> Option<&str> {
+    let mut quoted = line.split(['"', '\'']).skip(1).step_by(2);
+    quoted.find(|text| text.contains('/') && text.to_lowercase().contains("phaser"))
+}
+
 /// The size of a game.
 fn size(game: &Object<'_>) -> (f64, f64) {
     let read = || {
@@ -269,4 +290,17 @@ fn size(game: &Object<'_>) -> (f64, f64) {
         Some((read("_width")?, read("_height")?))
     };
     read().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_imports_the_phaser_that_there_is() {
+        let line = "import Phaser from 'https://cdn.example/phaser@3.90.0/dist/phaser.esm.js';\nlet a = 'b/phaser';";
+        assert_eq!(with_own_phaser(line), "import Phaser from 'phaser';\nlet a = 'b/phaser';");
+        let other = "import x from './tools.js';\n";
+        assert_eq!(with_own_phaser(other), other);
+    }
 }

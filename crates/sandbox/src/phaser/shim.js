@@ -179,7 +179,7 @@
     focus() {}
     blur() {}
     click() { this.dispatchEvent(new MouseEvent("click")); }
-    canPlayType() { return ""; }
+    canPlayType() { return this.tagName === "VIDEO" ? "probably" : ""; }
     load() {}
     play() { return Promise.resolve(); }
     pause() {}
@@ -482,7 +482,7 @@
     // What programs ask a renderer for; it draws nothing.
     const renderer = (game) => ({
       type: Phaser.CANVAS, width: game.config.width, height: game.config.height, config: game.config, game,
-      gameCanvas: game.canvas, gameContext: game.canvas?.getContext?.("2d"), currentContext: null, gl: null, drawCount: 0, antialias: true,
+      gameCanvas: game.canvas, gameContext: game.canvas?.getContext?.("2d"), currentContext: game.canvas?.getContext?.("2d"), gl: null, blendModes: new Array(40).fill("source-over"), drawCount: 0, antialias: true,
       ...Object.fromEntries(["on", "once", "off", "addListener", "removeListener", "removeAllListeners", "emit", "resize", "preRender", "render", "postRender",
         "resetTransform", "setBlendMode", "setContext", "setAlpha", "snapshot", "snapshotArea", "snapshotPixel", "snapshotCanvas", "batchSprite", "destroy"].map((name) => [name, nothing])),
     });

@@ -192,7 +192,8 @@ fn state(
     inside: Inside,
 ) -> Result<ObjectState, Forged> {
     let body = object(item, "body")?;
-    let [x, y] = position(item, body.as_ref())?;
+    let matter = body.as_ref().filter(|_| adopted.follows_body(item));
+    let [x, y] = position(item, matter)?;
     // What is nowhere is not to be seen.
     let nowhere = x.is_none() || y.is_none();
     state.x = rounded(inside.x + x.unwrap_or(0.0) * inside.scale[0]);
@@ -207,7 +208,8 @@ fn state(
     state.scale = state.scale.map(rounded);
     let origin = |name: &str| rounded(loose(name).unwrap_or(0.5));
     state.origin = [origin("originX"), origin("originY")];
-    state.rotation = rounded(strict("_rotation")?.unwrap_or(0.0));
+    let angle = matter.map_or(Ok(None), |body| own(body, "angle"))?;
+    state.rotation = rounded(number(angle).or(strict("_rotation")?).unwrap_or(0.0));
     state.alpha = rounded(inside.alpha * strict("_alpha")?.unwrap_or(1.0));
     let visible = inherited(item, "_visible")?.and_then(|value| value.as_bool()).unwrap_or(true);
     state.visible = visible && inside.visible && !nowhere;
@@ -227,18 +229,13 @@ fn state(
     Ok(state)
 }
 
-/// The place of an object: its own, or that of its body where Phaser has accessors for it.
-fn position(item: &Object<'_>, body: Option<&Object<'_>>) -> Result<[Option<f64>; 2], Forged> {
-    if own(item, "x")?.is_none()
-        && own(item, "y")?.is_none()
-        && let Some(body) = body
-        && let Some(place) = object(body, "position")?
-        && inherited(item, "x").is_err()
-    {
+/// The place of an object: its own, or that of its body of Matter's.
+fn position(item: &Object<'_>, matter: Option<&Object<'_>>) -> Result<[Option<f64>; 2], Forged> {
+    if let Some(body) = matter {
+        let Some(place) = object(body, "position")? else { return Ok([None; 2]) };
         return Ok([number(own(&place, "x")?), number(own(&place, "y")?)]);
     }
-    let read = |name| Ok::<_, Forged>(inherited(item, name)?);
-    let (x, y) = (read("x")?, read("y")?);
+    let (x, y) = (inherited(item, "x")?, inherited(item, "y")?);
     // A layer has no place of its own.
     let or_origin =
         |value: Option<Value<'_>>| if value.is_none() { Some(0.0) } else { number(value) };

@@ -1,5 +1,10 @@
 //! Snapshots of the live scenes of a game.
 
+#![expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks like that whether to leave a field out"
+)]
+
 use serde::{Deserialize, Serialize};
 
 /// Snapshots of one run, in the order of their frames.

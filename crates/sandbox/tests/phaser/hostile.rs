@@ -231,6 +231,11 @@ fn tampering() -> Vec<Hostile> {
             &[None, Some(Stack), Some(Fault)],
         ),
         update("a frame counter of its own", "this.game.loop.frame = 1e9;", CLEAN),
+    ]
+}
+
+fn forgery() -> Vec<Hostile> {
+    vec![
         update(
             "a place that is a getter",
             "Object.defineProperty(this.box, 'x', { get: () => this.n * 10 });",
@@ -327,7 +332,7 @@ fn odd() -> Vec<Hostile> {
 #[test]
 fn hostile_programs_are_found_to_be_what_they_are() {
     let programs: Vec<Hostile> =
-        [endless(), space(), tampering(), odd()].into_iter().flatten().collect();
+        [endless(), space(), tampering(), forgery(), odd()].into_iter().flatten().collect();
     assert!(programs.len() >= 40);
     for judge in judges() {
         let mut wrong = Vec::new();

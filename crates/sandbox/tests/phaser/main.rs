@@ -3,6 +3,8 @@
 //! Phaser is no part of this repository. The tests that need it look for the archive of its package in
 //! the environment variable `WHET_PHASER_TGZ` (several, separated by `:`), and say so where there is none.
 
+#![expect(clippy::float_cmp, reason = "numbers of snapshots are rounded")]
+
 mod hostile;
 mod input;
 mod runs;

@@ -98,6 +98,22 @@ fn files_are_blank_and_are_told() {
 }
 
 #[test]
+fn textures_are_made_by_drawing_and_matter_moves_what_it_holds() {
+    let source = "class M extends Phaser.Scene {\n\
+        create() { const g = this.add.graphics(); g.fillStyle(0xff0000); g.fillRect(0, 0, 16, 16); g.generateTexture('red', 16, 16); g.destroy();\n\
+        this.matter.add.image(100, 50, 'red'); this.matter.add.gameObject(this.add.text(300, 60, 'falls')); } }\n\
+        new Phaser.Game({ width: 400, height: 300, physics: { default: 'matter' }, scene: M });";
+    for judge in judges() {
+        let run = play(&judge, source, &Settings::default());
+        assert!(run.ok, "{run:?}");
+        let [image, text] = run.objects.as_slice() else { panic!("{run:?}") };
+        assert_eq!((image.kind.as_str(), image.texture.as_deref()), ("Image", Some("red")));
+        assert!(image.y > 100.0 && text.y > 100.0, "{image:?} {text:?}");
+        assert!(image.body.is_some() && text.body.is_some());
+    }
+}
+
+#[test]
 fn timers_tweens_containers_and_other_scenes_are_live() {
     let source = "class A extends Phaser.Scene { constructor() { super('a'); }\n\
         create() { const c = this.add.container(100, 100, [this.add.circle(10, 20, 5, 0x00ff00)]);\n\

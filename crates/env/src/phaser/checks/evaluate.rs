@@ -111,6 +111,16 @@ impl Rule {
             }
             Self::Approaches { first, second, by } => approaches(view, [first, second], *by),
             Self::Spread { select, at_least, apart } => spread(view, select, *at_least, *apart),
+            Self::TouchThen { first, second, within, then } => {
+                touch_then(view, [first, second], *within, then)
+            }
+            _ => self.look_at_states(view),
+        }
+    }
+
+    /// Checks of what objects show, and not of where they are.
+    fn look_at_states(&self, view: View<'_>) -> Found {
+        match self {
             Self::TextChanges { select } => {
                 let texts = |track: &Track<'_>| {
                     track.states.iter().any(|(_, state)| state.text != track.states[0].1.text)
@@ -125,7 +135,7 @@ impl Rule {
             }
             Self::SceneChanges { to } => scene_changes(view, to.as_deref()),
             Self::Rotates { select, by } => {
-                enough(most(&some(view, select)?, |track| track.rotated()), *by, "it rotates by")
+                enough(most(&some(view, select)?, rotated), *by, "it rotates by")
             }
             Self::Fades { select, way, by } => {
                 let faded = |track: &Track<'_>| {
@@ -159,9 +169,7 @@ impl Rule {
                 };
                 enough(along(0).max(along(1)), *by, "it scrolls by")
             }
-            Self::TouchThen { first, second, within, then } => {
-                touch_then(view, [first, second], *within, then)
-            }
+            _ => Err("there is no such measure".to_owned()),
         }
     }
 
@@ -274,6 +282,10 @@ fn scene_changes(view: View<'_>, to: Option<&str>) -> Found {
     let is_new = |key: &String| !before.contains(key) && to.is_none_or(|to| to == key);
     let changed = view.shots.iter().any(|shot| shot.scenes.iter().any(is_new));
     if changed { Ok(()) } else { Err(format!("only {} run", before.join(", "))) }
+}
+
+fn rotated(track: &Track<'_>) -> f64 {
+    track.rotated()
 }
 
 fn size_of(state: &ObjectState) -> f64 {

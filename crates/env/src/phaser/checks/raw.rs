@@ -252,7 +252,7 @@ fn written(rule: Rule) -> RawCheck {
 }
 
 fn rule(raw: RawCheck) -> Result<Rule, CheckError> {
-    let kind = raw.kind;
+    let kind = raw.kind.clone();
     let missing = |field| CheckError::Missing { kind: kind.clone(), field };
     let select = raw.select.clone().unwrap_or_default();
     let pixels = |usual: f64| positive("by", raw.by.unwrap_or(usual));
@@ -320,19 +320,22 @@ fn rule(raw: RawCheck) -> Result<Rule, CheckError> {
         "color_changes" => Rule::ColorChanges { select },
         "animates" => Rule::Animates { select },
         "camera_scrolls" => Rule::CameraScrolls { by: pixels(20.0)? },
-        _ => {
-            let then = raw.then.ok_or_else(|| missing("then"))?;
-            if matches!(then.rule, Rule::TouchThen { .. }) || then.needs_input {
-                let problem = "`then` is a check of another kind, without `needs_input`";
-                return Err(CheckError::Task(problem.to_owned()));
-            }
-            Rule::TouchThen {
-                first: raw.first.ok_or_else(|| missing("first"))?,
-                second: raw.second.ok_or_else(|| missing("second"))?,
-                within: positive("within", raw.within.unwrap_or(40.0))?,
-                then,
-            }
-        }
+        _ => return touch_then(raw),
+    })
+}
+
+fn touch_then(raw: RawCheck) -> Result<Rule, CheckError> {
+    let missing = |field| CheckError::Missing { kind: raw.kind.clone(), field };
+    let then = raw.then.ok_or_else(|| missing("then"))?;
+    if matches!(then.rule, Rule::TouchThen { .. }) || then.needs_input {
+        let problem = "`then` is a check of another kind, without `needs_input`";
+        return Err(CheckError::Task(problem.to_owned()));
+    }
+    Ok(Rule::TouchThen {
+        first: raw.first.ok_or_else(|| missing("first"))?,
+        second: raw.second.ok_or_else(|| missing("second"))?,
+        within: positive("within", raw.within.unwrap_or(40.0))?,
+        then,
     })
 }
 

@@ -1,5 +1,7 @@
 //! The objects that a check looks at.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use whetstone_sandbox::phaser::ObjectState;
 
@@ -91,7 +93,7 @@ impl Select {
         };
         let with = |is: bool| if is { "with" } else { "without" };
         if let Some(body) = self.has_body {
-            words += &format!(" {} a body", with(body));
+            let _ = write!(words, " {} a body", with(body));
         }
         if let Some(fixed) = self.fixed {
             words += if fixed { " that are fixed" } else { " that are not fixed" };
@@ -100,10 +102,10 @@ impl Select {
             words += if interactive { " that take input" } else { " that take no input" };
         }
         if let Some(text) = &self.text_contains {
-            words += &format!(" with the text “{text}”");
+            let _ = write!(words, " with the text “{text}”");
         }
         if let Some(color) = self.color {
-            words += &format!(" of the colour #{color:06x}");
+            let _ = write!(words, " of the colour #{color:06x}");
         }
         words
     }

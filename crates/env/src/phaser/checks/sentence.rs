@@ -56,6 +56,19 @@ impl Rule {
             Self::Spread { select, at_least, apart } => {
                 format!("{} are at {at_least} places or more, {apart} pixels apart", select.words())
             }
+            Self::TouchThen { first, second, then, .. } => format!(
+                "one of the {} touches one of the {}, and then {}",
+                first.words(),
+                second.words(),
+                then.sentence()
+            ),
+            _ => self.state_sentence(),
+        }
+    }
+
+    /// The sentence of a check of what objects show.
+    fn state_sentence(&self) -> String {
+        match self {
             Self::TextChanges { select } => {
                 format!("one of the {} changes its text", select.words())
             }
@@ -93,12 +106,7 @@ impl Rule {
                 format!("one of the {} plays an animation", select.words())
             }
             Self::CameraScrolls { by } => format!("the camera scrolls {by} pixels or more"),
-            Self::TouchThen { first, second, then, .. } => format!(
-                "one of the {} touches one of the {}, and then {}",
-                first.words(),
-                second.words(),
-                then.sentence()
-            ),
+            _ => String::new(),
         }
     }
 }
