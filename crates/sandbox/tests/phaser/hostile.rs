@@ -87,7 +87,7 @@ fn endless() -> Vec<Hostile> {
         ),
         update(
             "promises without end in update",
-            "const f = () => Promise.resolve().then(f); f();",
+            "const f = () => { Promise.resolve().then(f); }; f();",
             TIME,
         ),
         script(
