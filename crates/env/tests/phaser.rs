@@ -92,7 +92,7 @@ const CASES: [Case; 3] = [
             ),
             (
                 "create() { this.b = this.physics.add.existing(this.add.rectangle(99, 99, 30, 30, 1)); } update() { this.b.y = Math.random() * 500; }",
-                0,
+                1,
             ),
         ],
     },
