@@ -98,9 +98,9 @@ const CASES: [Case; 3] = [
     },
     // Clicking a circle raises the score; a coin that is touched disappears and counts.
     Case {
-        task: r##"{"input": [{"frame": 40, "pointer": {"x": 400, "y": 300}, "down": true}, {"frame": 42, "pointer": {"x": 400, "y": 300}, "down": false}],
+        task: r#"{"input": [{"frame": 40, "pointer": {"x": 400, "y": 300}, "down": true}, {"frame": 42, "pointer": {"x": 400, "y": 300}, "down": false}],
             "checks": [{"kind": "number_rises", "select": {"type": ["text"]}, "needs_input": true},
-                       {"kind": "touch_then", "first": {"has_body": true}, "second": {"type": ["Arc"]}, "then": {"kind": "count_changes", "select": {"type": ["Arc"]}, "way": "falls"}}]}"##,
+                       {"kind": "touch_then", "first": {"has_body": true}, "second": {"type": ["Arc"]}, "then": {"kind": "count_changes", "select": {"type": ["Arc"]}, "way": "falls"}}]}"#,
         programs: &[
             (
                 "create() { this.n = 0; const t = this.add.text(9, 9, 'Score: 0'); this.add.rectangle(400, 300, 60, 60, 1).setInteractive().on('pointerdown', () => t.setText('Score: ' + (++this.n)));\

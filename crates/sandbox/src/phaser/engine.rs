@@ -46,7 +46,7 @@ impl Engine {
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
         let (hooks, adopted) = context.with(|ctx| {
             let made = start(&ctx, &told, bytecode);
-            made.map_err(|error| failure::of(&ctx, &told, &error).message)
+            made.map_err(|error| failure::of(&ctx, &told.stack, &error).message)
         })?;
         runtime.run_gc();
         Ok(Self { runtime, context, told, hooks, adopted })

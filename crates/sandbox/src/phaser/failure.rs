@@ -1,9 +1,10 @@
 //! What a program threw, and whose fault that is; read without running any of its code.
 
-use rquickjs::function::This;
-use rquickjs::{Ctx, Error, Value};
+use std::cell::RefCell;
 
-use super::host::Told;
+use rquickjs::function::This;
+use rquickjs::{Ctx, Error, Function, Persistent, Value};
+
 use super::install::FILE;
 use super::peek::{self, short};
 use super::run::{FailureClass, MESSAGE_MAX};
@@ -41,6 +42,19 @@ const BLANK: [&str; 19] = [
 const RENDERER: [&str; 8] =
     ["webgl", "'gl'", "renderer", "pipeline", "shader", "glsl", "stream_draw", "\'zero\'"];
 
+/// The engine's own function that reads the trace of calls of an error, once it is known.
+pub(super) type StackGetter = RefCell<Option<Persistent<Function<'static>>>>;
+
+/// What is known of a run that failed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Circumstances {
+    pub(super) timed_out: bool,
+    /// It asked for files.
+    pub(super) files: bool,
+    /// It asked for `WebGL`.
+    pub(super) webgl: bool,
+}
+
 /// Why a program failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
@@ -65,28 +79,28 @@ impl Failure {
     }
 
     /// Whose fault it is, with all that is known of the run.
-    pub(super) fn judged(mut self, told: &Told) -> Self {
-        if told.timed_out.get() {
+    pub(super) fn judged(mut self, known: Circumstances) -> Self {
+        if known.timed_out {
             self.class = FailureClass::Timeout;
             "the program used up its CPU time".clone_into(&mut self.message);
-        } else if self.class == FailureClass::Fault && self.is_environment(told) {
+        } else if self.class == FailureClass::Fault && self.is_environment(known) {
             self.class = FailureClass::EnvLimit;
         }
         self
     }
 
-    fn is_environment(&self, told: &Told) -> bool {
+    fn is_environment(&self, known: Circumstances) -> bool {
         let message = self.message.to_lowercase();
         let mentions = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let blank = self.in_phaser && !told.assets.borrow().is_empty() && mentions(&BLANK);
-        blank || (self.in_phaser || told.webgl.get()) && mentions(&RENDERER)
+        let blank = self.in_phaser && known.files && mentions(&BLANK);
+        blank || (self.in_phaser || known.webgl) && mentions(&RENDERER)
     }
 }
 
 /// The failure that a call left behind.
-pub(super) fn of(ctx: &Ctx<'_>, told: &Told, error: &Error) -> Failure {
+pub(super) fn of(ctx: &Ctx<'_>, stack: &StackGetter, error: &Error) -> Failure {
     match error {
-        Error::Exception => thrown(told, &ctx.catch()),
+        Error::Exception => thrown(stack, &ctx.catch()),
         Error::Allocation => memory(),
         other => Failure::fault(&other.to_string()),
     }
@@ -97,7 +111,7 @@ fn memory() -> Failure {
 }
 
 /// The failure of a value that was thrown.
-pub(super) fn thrown(told: &Told, value: &Value<'_>) -> Failure {
+pub(super) fn thrown(stack: &StackGetter, value: &Value<'_>) -> Failure {
     let name = fault::name(value);
     if name == fault::MEMORY {
         return memory();
@@ -109,14 +123,14 @@ pub(super) fn thrown(told: &Told, value: &Value<'_>) -> Failure {
     let message = peek::own(object, "message").ok().flatten();
     let message = message.and_then(|text| short(&text, MESSAGE_MAX)).unwrap_or_default();
     let class = if is_deep(&name, &message) { FailureClass::Stack } else { FailureClass::Fault };
-    let stack = stack(told, value).unwrap_or_default();
+    let stack = trace_of_calls(stack, value).unwrap_or_default();
     let message = if message.is_empty() { name } else { format!("{name}: {message}") };
     Failure { class, message, line: line(&stack), in_phaser: is_in_phaser(&stack) }
 }
 
 /// The trace of calls that the engine itself keeps in an error; a program cannot write to it.
-fn stack(told: &Told, error: &Value<'_>) -> Option<String> {
-    let getter = told.stack.borrow().clone()?.restore(error.ctx()).ok()?;
+fn trace_of_calls(stack: &StackGetter, error: &Value<'_>) -> Option<String> {
+    let getter = stack.borrow().clone()?.restore(error.ctx()).ok()?;
     let stack = getter.call::<_, Value<'_>>((This(error.clone()),));
     if stack.is_err() {
         drop(error.ctx().catch());
@@ -161,11 +175,11 @@ mod tests {
             in_phaser: true,
             ..Failure::fault("TypeError: cannot read property 'frames' of undefined")
         };
-        let told = Told::default();
-        assert_eq!(failure.clone().judged(&told).class, FailureClass::Fault);
-        told.assets.borrow_mut().push("a.png".to_owned());
-        assert_eq!(failure.clone().judged(&told).class, FailureClass::EnvLimit);
+        let none = Circumstances::default();
+        assert_eq!(failure.clone().judged(none).class, FailureClass::Fault);
+        let files = Circumstances { files: true, ..none };
+        assert_eq!(failure.clone().judged(files).class, FailureClass::EnvLimit);
         let own = Failure { in_phaser: false, ..failure };
-        assert_eq!(own.judged(&told).class, FailureClass::Fault);
+        assert_eq!(own.judged(files).class, FailureClass::Fault);
     }
 }

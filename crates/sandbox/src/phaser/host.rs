@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rquickjs::{Ctx, Function, Object, Persistent, Result, Runtime, Value};
 
-use super::failure::{self, Failure};
+use super::failure::{self, Circumstances, Failure, StackGetter};
 use super::peek::short;
 use crate::javascript::engine::place;
 use crate::os;
@@ -28,8 +28,7 @@ pub(super) struct Told {
     /// The game has made a step since this was last asked.
     stepped: Cell<bool>,
     pub(super) webgl: Cell<bool>,
-    /// The engine's own function that reads the trace of calls of an error.
-    pub(super) stack: RefCell<Option<Persistent<Function<'static>>>>,
+    pub(super) stack: StackGetter,
     /// CPU time after which the program is interrupted.
     pub(super) deadline: Cell<Option<Duration>>,
     pub(super) timed_out: Cell<bool>,
@@ -50,6 +49,15 @@ impl Told {
             self.timed_out.set(true);
         }
         over
+    }
+
+    /// What is known of the run, should it fail.
+    pub(super) fn circumstances(&self) -> Circumstances {
+        Circumstances {
+            timed_out: self.timed_out.get(),
+            files: !self.assets.borrow().is_empty(),
+            webgl: self.webgl.get(),
+        }
     }
 
     fn register<'js>(&self, ctx: &Ctx<'js>, game: Value<'js>) {
@@ -108,7 +116,7 @@ pub(super) fn watch(runtime: &Runtime, told: &Rc<Told>) {
     runtime.set_interrupt_handler(Some(Box::new(move || state.is_over())));
     let state = told.clone();
     let tracker = move |_: Ctx<'_>, promise: Value<'_>, reason: Value<'_>, handled: bool| {
-        let failure = failure::thrown(&state, &reason);
+        let failure = failure::thrown(&state.stack, &reason);
         let mut rejections = state.rejections.borrow_mut();
         let at = place(&promise);
         rejections.retain(|(other, _)| *other != at);

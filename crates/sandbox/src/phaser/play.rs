@@ -58,7 +58,7 @@ impl<'a, 'js> Playing<'a, 'js> {
     pub(super) fn run(mut self, source: &str) -> Run {
         let told = &self.engine.told;
         let played = self.play(source).and_then(|()| self.check());
-        let failure = played.err().map(|failure| failure.judged(told));
+        let failure = played.err().map(|failure| failure.judged(told.circumstances()));
         let ok = failure.is_none();
         let mut run = Run {
             stage: self.stage,
@@ -210,7 +210,7 @@ impl<'a, 'js> Playing<'a, 'js> {
     }
 
     fn result<T>(&self, result: Result<T, Error>) -> Done<T> {
-        result.map_err(|error| failure::of(&self.ctx, &self.engine.told, &error))
+        result.map_err(|error| failure::of(&self.ctx, &self.engine.told.stack, &error))
     }
 
     fn is_due(&self) -> bool {

@@ -1,3 +1,5 @@
+//! Checks over made-up snapshots: what passes, what only seems to, and what is refused.
+
 use serde_json::json;
 use whetstone_sandbox::phaser::{ObjectState, Snapshot, Trace};
 

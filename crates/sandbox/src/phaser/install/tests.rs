@@ -1,3 +1,5 @@
+//! Packages, and what becomes of an installation that somebody changes.
+
 use std::io::Write as _;
 
 use flate2::Compression;
