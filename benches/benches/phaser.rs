@@ -1,12 +1,13 @@
-//! Runs Phaser programs: one file, one file many times with the time it takes, or a folder of them by
-//! class of outcome.
+//! CPU time of a game of 120 frames, and the outcomes of a folder of programs by class.
+//!
+//! Phaser is no part of this repository: its package, as `npm pack` makes it, and a folder to install it
+//! in are arguments. Without them nothing is measured.
 //!
 //! ```text
-//! phaser PACKAGE.tgz DATA run GAME.js
-//! phaser PACKAGE.tgz DATA time GAME.js
-//! phaser PACKAGE.tgz DATA survey FOLDER EVERY
+//! cargo bench --bench phaser -- phaser-3.90.0.tgz DATA time [GAME.js]
+//! cargo bench --bench phaser -- phaser-3.90.0.tgz DATA run GAME.js
+//! cargo bench --bench phaser -- phaser-3.90.0.tgz DATA survey FOLDER EVERY
 //! ```
-#![expect(clippy::print_stdout, reason = "an example says what it found")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,28 +20,45 @@ use whetstone_sandbox::{Judge, Options};
 
 type Failed = Box<dyn std::error::Error>;
 
+/// A box that falls, a text and the arrow keys.
+const GAME: &str = "class Main extends Phaser.Scene {
+  create() {
+    this.box = this.add.rectangle(100, 50, 32, 32, 0xff0000);
+    this.physics.add.existing(this.box);
+    this.box.body.setCollideWorldBounds(true);
+    this.add.text(16, 16, 'Score: 0');
+    this.cursors = this.input.keyboard.createCursorKeys();
+  }
+  update() { this.box.body.setVelocityX(this.cursors.right.isDown ? 160 : 0); }
+}
+new Phaser.Game({ width: 800, height: 600, physics: { default: 'arcade', arcade: { gravity: { y: 300 } } }, scene: Main });";
+
 fn main() -> Result<(), Failed> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(("__judge", rest)) = arguments.split_first().map(|(first, rest)| (&**first, rest)) {
-        return whetstone_sandbox::entry::run(rest).map_err(Into::into);
-    }
-    let [package, data, command, path, rest @ ..] = arguments.as_slice() else {
-        return Err("write: phaser PACKAGE.tgz DATA run|time|survey PATH".into());
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (package, data, command) = match words.as_slice() {
+        ["__judge", ..] => {
+            return whetstone_sandbox::entry::run(&arguments[1..]).map_err(Into::into);
+        }
+        [package, data, command @ ..] if !command.is_empty() => (package, data, command),
+        _ => {
+            println!("phaser: skipped, as there is no package of Phaser among the arguments");
+            return Ok(());
+        }
     };
     let judge = judge(Path::new(package), Path::new(data))?;
-    match command.as_str() {
-        "run" => {
+    match command {
+        ["time"] => time(&judge, GAME),
+        ["time", path] => time(&judge, &std::fs::read_to_string(path)?),
+        ["run", path] => {
             let run = play(&judge, &std::fs::read_to_string(path)?)?;
             println!("{}", serde_json::to_string(&run)?);
+            Ok(())
         }
-        "time" => time(&judge, &std::fs::read_to_string(path)?)?,
-        "survey" => {
-            let every = rest.first().map_or(Ok(6), |every| every.parse())?;
-            survey(&judge, Path::new(path), every)?;
-        }
-        other => return Err(format!("`{other}` is none of run, time and survey").into()),
+        ["survey", folder, every] => survey(&judge, Path::new(folder), every.parse()?),
+        _ => Err("write `time`, `time GAME.js`, `run GAME.js` or `survey FOLDER EVERY`".into()),
     }
-    Ok(())
 }
 
 fn judge(package: &Path, data: &Path) -> Result<Judge, Failed> {
