@@ -4,6 +4,7 @@
 //! [`metrics`] has what they measure of a rollout.
 //! [`python`] judges programs, and [`javascript`] reads those of JavaScript tasks for it; [`guess`] is the
 //! example of an environment with two turns and no programs. [`judge`] starts the judge of programs.
+//! [`phaser`] has what tasks ask of games.
 //! [`normal_form`] says how far apart two programs are.
 //! [`stack`] has the threads on which hostile source can be read.
 
@@ -13,6 +14,7 @@ pub mod javascript;
 pub mod judge;
 pub mod metrics;
 pub mod normal_form;
+pub mod phaser;
 pub mod python;
 pub mod registry;
 pub mod solver;

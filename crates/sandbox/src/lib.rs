@@ -12,6 +12,7 @@ mod javascript;
 pub mod job;
 mod judge;
 mod os;
+pub mod phaser;
 pub mod plan;
 pub mod protocol;
 pub mod stdio;
@@ -19,7 +20,7 @@ mod supervisor;
 pub mod value;
 mod zygote;
 
-pub use judge::{Judge, Options, StartError, Ticket};
+pub use judge::{Judge, Options, PlayTicket, StartError, Ticket};
 pub use supervisor::slots;
 
 /// The version of the judge. Raised whenever a program could get another verdict than before: kept

@@ -13,8 +13,10 @@ use whetstone_core::judgement::{Isolation, Judgement};
 use whetstone_core::program::Program;
 use whetstone_core::tests::Tests;
 
+use crate::phaser::{Installation, Run, Settings};
+
 /// The version of everything here.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes of one frame, at most: the tests of a task can be large.
 pub const FRAME_MAX: usize = 256 << 20;
@@ -41,6 +43,8 @@ pub struct Start {
     pub hash_seed: u32,
     /// Use no later version of Landlock than this.
     pub landlock: u32,
+    /// The Phaser for programs that use it.
+    pub phaser: Option<Installation>,
 }
 
 /// The supervisor's reply to [`Start`].
@@ -73,6 +77,42 @@ pub struct About {
     pub workers: u32,
     /// Programs at the same time, sleeping ones included: this many callers keep it busy.
     pub slots: u32,
+}
+
+/// What a supervisor is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// To judge a program by tests.
+    Judge(JudgeRequest),
+    /// To run a program that uses Phaser.
+    Play(PlayRequest),
+}
+
+impl Request {
+    /// The number that comes back with the answer.
+    pub fn id(&self) -> u64 {
+        match self {
+            Self::Judge(request) => request.id,
+            Self::Play(request) => request.id,
+        }
+    }
+}
+
+/// One program that uses Phaser.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlayRequest {
+    /// Comes back with the answer.
+    pub id: u64,
+    /// Its source.
+    pub source: String,
+    /// How it is run.
+    pub settings: Settings,
+    /// Milliseconds of CPU time.
+    pub cpu_ms: u64,
+    /// Bytes of memory.
+    pub memory: u64,
 }
 
 /// One program to judge.
@@ -109,6 +149,8 @@ pub struct JudgeResponse {
 pub enum Outcome {
     /// The program was judged.
     Judged(Judgement),
+    /// The program was run.
+    Played(Box<Run>),
     /// The machine broke.
     Failed(String),
     /// The tests are at fault.

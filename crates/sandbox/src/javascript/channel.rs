@@ -8,9 +8,9 @@ use nix::unistd::{read, write};
 use crate::jail::order::CHANNEL;
 
 /// One message from the supervisor.
-pub(super) struct OutgoingFrame {
-    pub(super) kind: u8,
-    pub(super) payload: Vec<u8>,
+pub(crate) struct OutgoingFrame {
+    pub(crate) kind: u8,
+    pub(crate) payload: Vec<u8>,
 }
 
 fn channel() -> BorrowedFd<'static> {
@@ -18,7 +18,7 @@ fn channel() -> BorrowedFd<'static> {
 }
 
 /// The next message; `None` when there will be none.
-pub(super) fn receive() -> Option<OutgoingFrame> {
+pub(crate) fn receive() -> Option<OutgoingFrame> {
     let length = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
     let mut payload = take(length)?;
     if payload.is_empty() {
@@ -43,7 +43,7 @@ fn take(count: usize) -> Option<Vec<u8>> {
 }
 
 /// Sends one message; `None` when the other end is closed.
-pub(super) fn send(kind: u8, payload: &[u8]) -> Option<()> {
+pub(crate) fn send(kind: u8, payload: &[u8]) -> Option<()> {
     let length = u32::try_from(payload.len() + 1).ok()?;
     let frame = [&length.to_le_bytes(), [kind].as_slice(), payload].concat();
     write_all(channel(), &frame)
@@ -51,13 +51,13 @@ pub(super) fn send(kind: u8, payload: &[u8]) -> Option<()> {
 
 /// A descriptor that a child has from its beginning to its end.
 #[expect(unsafe_code, reason = "the jail's descriptors by their numbers")]
-pub(super) fn borrow(descriptor: i32) -> BorrowedFd<'static> {
+pub(crate) fn borrow(descriptor: i32) -> BorrowedFd<'static> {
     // SAFETY: 0 to 3 are opened by the jail, and nothing in this process closes them.
     unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
 /// Writes all of it; `None` if that is not possible.
-pub(super) fn write_all(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Option<()> {
+pub(crate) fn write_all(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Option<()> {
     while !bytes.is_empty() {
         match write(to, bytes) {
             Ok(written) => bytes = &bytes[written..],
@@ -69,7 +69,7 @@ pub(super) fn write_all(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Option<()> {
 }
 
 /// Texts that stand one after another, each with its length before it.
-pub(super) fn texts<const N: usize>(payload: &[u8]) -> Option<[String; N]> {
+pub(crate) fn texts<const N: usize>(payload: &[u8]) -> Option<[String; N]> {
     let mut rest = payload;
     let mut found = [const { String::new() }; N];
     for place in &mut found {

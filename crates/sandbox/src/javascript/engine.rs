@@ -198,7 +198,7 @@ fn track(runtime: &Runtime, rejections: &Rejections) {
 
 /// Runs the next job, if there is one; what it throws is not lost.
 #[expect(unsafe_code, reason = "the safe function drops what a job throws")]
-fn run_job(ctx: &Ctx<'_>) -> Result<bool> {
+pub(crate) fn run_job(ctx: &Ctx<'_>) -> Result<bool> {
     let mut ran_in = std::ptr::null_mut();
     // SAFETY: the runtime is alive as long as its context, and there is no other context.
     let result = unsafe {
@@ -210,7 +210,7 @@ fn run_job(ctx: &Ctx<'_>) -> Result<bool> {
 
 /// The address of an object: identifies it while it is alive.
 #[expect(unsafe_code, reason = "an object's address is not in the safe interface")]
-fn place(object: &Value<'_>) -> usize {
+pub(crate) fn place(object: &Value<'_>) -> usize {
     // SAFETY: a promise is an object, which is a pointer; it is not followed.
     unsafe { qjs::JS_VALUE_GET_PTR(object.as_raw()) as usize }
 }

@@ -8,7 +8,7 @@ use super::read::{own, text};
 const MAX_CLASSES: usize = 16;
 
 /// The exit that the supervisor reads as out of memory.
-const MEMORY: &str = "MemoryError";
+pub(crate) const MEMORY: &str = "MemoryError";
 
 /// The name of the error that a failed call left behind.
 pub(super) fn of(ctx: &Ctx<'_>, error: &Error) -> String {
@@ -21,7 +21,7 @@ pub(super) fn of(ctx: &Ctx<'_>, error: &Error) -> String {
 }
 
 /// The name of the class of what was thrown.
-pub(super) fn name(thrown: &Value<'_>) -> String {
+pub(crate) fn name(thrown: &Value<'_>) -> String {
     // The engine throws this when it has not even the memory for an error.
     if thrown.is_null() {
         return MEMORY.to_owned();

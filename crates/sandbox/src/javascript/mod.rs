@@ -8,15 +8,15 @@
 //! file, to start anything or to name a descriptor: what could be escaped to does not exist, and the
 //! jail is there for the day on which the engine itself is broken into.
 
-mod channel;
+pub(crate) mod channel;
 mod child;
-mod engine;
+pub(crate) mod engine;
 mod entry;
-mod fault;
+pub(crate) mod fault;
 mod host;
 mod make;
 mod module;
-mod read;
+pub(crate) mod read;
 
 use std::convert::Infallible;
 

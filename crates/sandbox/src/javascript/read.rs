@@ -36,7 +36,7 @@ pub(super) fn plain(value: &Value<'_>) -> Option<Data> {
 /// A string, a number or an atom as text, in the encoding of [`Text`]; `None` without memory.
 ///
 /// Only for primitive values: an object would be asked to convert itself.
-pub(super) fn text(value: &Value<'_>) -> Option<Vec<u8>> {
+pub(crate) fn text(value: &Value<'_>) -> Option<Vec<u8>> {
     if value.is_object() || value.is_symbol() {
         return None;
     }
@@ -56,11 +56,11 @@ pub(super) fn text(value: &Value<'_>) -> Option<Vec<u8>> {
 }
 
 /// The value of an own data property; `None` if there is none, or it is an accessor.
-pub(super) fn own<'js>(object: &Object<'js>, name: &str) -> Option<Value<'js>> {
+pub(crate) fn own<'js>(object: &Object<'js>, name: &str) -> Option<Value<'js>> {
     let key = PropertyKey::of(object.ctx(), name)?;
     match property(object, key.atom) {
         Property::Data(value) => Some(value),
-        Property::Absent | Property::Accessor => None,
+        Property::Absent | Property::Accessor(_) => None,
     }
 }
 
@@ -123,7 +123,7 @@ impl<'js> ObjectReader<'js> {
                     self.spend(1)?;
                     Data::None
                 }
-                Property::Accessor => return None,
+                Property::Accessor(_) => return None,
             });
         }
         Some(items)
@@ -192,13 +192,14 @@ fn class(object: &Object<'_>) -> qjs::JSClassID {
 }
 
 /// The key of a property.
-struct PropertyKey<'a, 'js> {
+pub(crate) struct PropertyKey<'a, 'js> {
     ctx: &'a Ctx<'js>,
-    atom: JSAtom,
+    pub(crate) atom: JSAtom,
 }
 
 impl<'a, 'js> PropertyKey<'a, 'js> {
-    fn of(ctx: &'a Ctx<'js>, name: &str) -> Option<Self> {
+    /// The key of a name; `None` without memory.
+    pub(crate) fn of(ctx: &'a Ctx<'js>, name: &str) -> Option<Self> {
         let pointer = ctx.as_raw().as_ptr();
         // SAFETY: the name is as long as said.
         let atom =
@@ -206,7 +207,8 @@ impl<'a, 'js> PropertyKey<'a, 'js> {
         (atom != qjs::JS_ATOM_NULL).then_some(Self { ctx, atom })
     }
 
-    fn at(ctx: &'a Ctx<'js>, index: u32) -> Self {
+    /// The key of a place in an array.
+    pub(crate) fn at(ctx: &'a Ctx<'js>, index: u32) -> Self {
         // SAFETY: a number.
         Self { ctx, atom: unsafe { qjs::JS_NewAtomUInt32(ctx.as_raw().as_ptr(), index) } }
     }
@@ -219,14 +221,18 @@ impl Drop for PropertyKey<'_, '_> {
     }
 }
 
-enum Property<'js> {
+/// An own property of an object.
+pub(crate) enum Property<'js> {
+    /// There is none.
     Absent,
+    /// It has a value.
     Data(Value<'js>),
-    Accessor,
+    /// It has a getter, which this is, or a setter.
+    Accessor(Value<'js>),
 }
 
 /// An own property, as it is. Never for a proxy, which would be asked.
-fn property<'js>(object: &Object<'js>, atom: JSAtom) -> Property<'js> {
+pub(crate) fn property<'js>(object: &Object<'js>, atom: JSAtom) -> Property<'js> {
     let ctx = object.ctx();
     let mut found = MaybeUninit::<qjs::JSPropertyDescriptor>::uninit();
     // SAFETY: object and atom live in this context, and the place is large enough.
@@ -246,10 +252,10 @@ fn property<'js>(object: &Object<'js>, atom: JSAtom) -> Property<'js> {
         let values = [found.value, found.getter, found.setter];
         (found, values.map(|value| Value::from_raw(ctx.clone(), value)))
     };
+    let [value, getter, _] = values;
     if found.flags & qjs::JS_PROP_GETSET.cast_signed() != 0 {
-        return Property::Accessor;
+        return Property::Accessor(getter);
     }
-    let [value, ..] = values;
     Property::Data(value)
 }
 

@@ -13,9 +13,11 @@ use std::thread::{self, JoinHandle};
 
 use whetstone_core::judgement::{Infrastructure, Isolation, Judgement};
 
-use crate::job::{Job, Judging, Unjudged};
+use crate::job::{Job, Judging, Limits, Unjudged};
+use crate::phaser::{Installation, PlayJob, Run};
 use crate::protocol::{
-    About, Hello, JudgeRequest, JudgeResponse, Outcome, Start, VERSION, read_frame, write_frame,
+    About, Hello, JudgeRequest, JudgeResponse, Outcome, PlayRequest, Request, Start, VERSION,
+    read_frame, write_frame,
 };
 use crate::supervisor::leftovers;
 
@@ -39,6 +41,8 @@ pub struct Options {
     pub hash_seed: u32,
     /// Use no later version of Landlock than this; for tests, which ask what an older kernel holds.
     pub landlock: u32,
+    /// The Phaser for programs that use it; without one [`Judge::play`] is refused.
+    pub phaser: Option<Installation>,
 }
 
 /// Why a judge cannot start.
@@ -74,6 +78,10 @@ struct JudgeConnection {
 #[derive(Debug)]
 pub struct Ticket(mpsc::Receiver<Outcome>);
 
+/// The run of a program that uses Phaser, to come.
+#[derive(Debug)]
+pub struct PlayTicket(mpsc::Receiver<Outcome>);
+
 impl Options {
     /// Everything by default, with this command.
     pub fn new(command: Vec<String>) -> Self {
@@ -86,6 +94,7 @@ impl Options {
             scratch: std::env::temp_dir(),
             hash_seed: 0,
             landlock: u32::MAX,
+            phaser: None,
         }
     }
 }
@@ -115,6 +124,7 @@ impl Judge {
             scratch: options.scratch.clone(),
             hash_seed: options.hash_seed,
             landlock: options.landlock,
+            phaser: options.phaser.clone(),
         };
         write_frame(&ours, &start)?;
         let about = read_hello(&ours, &mut process)?;
@@ -142,6 +152,37 @@ impl Judge {
 
     /// Sends a program; blocks only while the supervisor's queue is full.
     pub fn submit(&self, job: Job<'_>) -> Ticket {
+        Ticket(self.send(|id| {
+            Request::Judge(JudgeRequest {
+                id,
+                program: job.program.clone(),
+                setup: job.setup.to_owned(),
+                tests: job.tests.clone(),
+                cpu_ms: milliseconds(job.limits),
+                memory: job.limits.memory,
+            })
+        }))
+    }
+
+    /// Sends a program that uses Phaser; blocks only while the supervisor's queue is full.
+    pub fn submit_play(&self, job: PlayJob<'_>) -> PlayTicket {
+        PlayTicket(self.send(|id| {
+            Request::Play(PlayRequest {
+                id,
+                source: job.source.to_owned(),
+                settings: job.settings.clone(),
+                cpu_ms: milliseconds(job.limits),
+                memory: job.limits.memory,
+            })
+        }))
+    }
+
+    /// Runs a program that uses Phaser; blocks until it is done.
+    pub fn play(&self, job: PlayJob<'_>) -> Result<Run, Infrastructure> {
+        self.submit_play(job).wait()
+    }
+
+    fn send(&self, request: impl FnOnce(u64) -> Request) -> mpsc::Receiver<Outcome> {
         let (answer, ticket) = mpsc::channel();
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let gone = match lock(&self.shared.waiting).as_mut() {
@@ -150,19 +191,11 @@ impl Judge {
         };
         if gone {
             let _ = answer.send(Outcome::Failed(GONE.to_owned()));
-            return Ticket(ticket);
+            return ticket;
         }
-        let request = JudgeRequest {
-            id,
-            program: job.program.clone(),
-            setup: job.setup.to_owned(),
-            tests: job.tests.clone(),
-            cpu_ms: u64::try_from(job.limits.cpu.as_millis()).unwrap_or(u64::MAX),
-            memory: job.limits.memory,
-        };
         let sent = {
             let mut connection = lock(&self.shared.connection);
-            write_frame(&mut *connection, &request).and_then(|()| connection.flush())
+            write_frame(&mut *connection, &request(id)).and_then(|()| connection.flush())
         };
         if let Err(error) = sent {
             if let Some(waiting) = lock(&self.shared.waiting).as_mut() {
@@ -170,11 +203,16 @@ impl Judge {
             }
             let _ = answer.send(Outcome::Failed(format!("{GONE}: {error}")));
         }
-        Ticket(ticket)
+        ticket
     }
 }
 
+fn milliseconds(limits: Limits) -> u64 {
+    u64::try_from(limits.cpu.as_millis()).unwrap_or(u64::MAX)
+}
+
 const GONE: &str = "the judge's supervisor is gone";
+const CONFUSED: &str = "the judge's supervisor answers another question";
 
 impl Judging for Judge {
     fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
@@ -209,7 +247,22 @@ impl Ticket {
             Ok(Outcome::Judged(judgement)) => Ok(judgement),
             Ok(Outcome::Failed(problem)) => Err(Infrastructure(problem).into()),
             Ok(Outcome::BrokenTests(problem)) => Err(Unjudged::BrokenTests(problem)),
+            Ok(Outcome::Played(_)) => Err(Infrastructure(CONFUSED.to_owned()).into()),
             Err(_) => Err(Infrastructure(GONE.to_owned()).into()),
+        }
+    }
+}
+
+impl PlayTicket {
+    /// Waits for the run.
+    pub fn wait(self) -> Result<Run, Infrastructure> {
+        match self.0.recv() {
+            Ok(Outcome::Played(run)) => Ok(*run),
+            Ok(Outcome::Failed(problem) | Outcome::BrokenTests(problem)) => {
+                Err(Infrastructure(problem))
+            }
+            Ok(Outcome::Judged(_)) => Err(Infrastructure(CONFUSED.to_owned())),
+            Err(_) => Err(Infrastructure(GONE.to_owned())),
         }
     }
 }

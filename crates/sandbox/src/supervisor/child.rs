@@ -63,6 +63,8 @@ pub(crate) enum ChildKind {
     Checker = 3,
     /// A checker of the task's author, for one answer.
     AnswerChecker = 4,
+    /// A program that uses Phaser.
+    Game = 5,
 }
 
 /// The CPU and wall time of a child.

@@ -50,6 +50,7 @@ pub(crate) fn choose(start: &Start) -> Result<ChosenIsolation, String> {
             scratch: PathBuf::from(&start.scratch),
             user_offset: u32::try_from(random() >> 32).unwrap_or(0),
             hash_seed: start.hash_seed,
+            phaser: start.phaser.clone(),
         };
         let mut trial = Slot::new(0, std::sync::Arc::new(setting.clone()));
         match trial.try_out() {

@@ -13,6 +13,7 @@ mod groups;
 pub(crate) mod leftovers;
 mod nameless;
 mod planned;
+mod play;
 mod scratch;
 mod setting;
 mod slot;
@@ -32,7 +33,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::os;
 use crate::protocol::{
-    Hello, JudgeRequest, JudgeResponse, Outcome, Start, VERSION, read_frame, write_frame,
+    Hello, JudgeResponse, Outcome, Request, Start, VERSION, read_frame, write_frame,
 };
 pub use cores::slots;
 use cores::{Cores, IdleMost};
@@ -72,7 +73,7 @@ pub(crate) fn supervise() -> io::Result<()> {
     };
     let (setting, about) = (Arc::new(chosen.setting), chosen.about);
     let slots = about.slots;
-    let (queue, requests) = mpsc::sync_channel::<JudgeRequest>(2 * slots as usize);
+    let (queue, requests) = mpsc::sync_channel::<Request>(2 * slots as usize);
     let memory = os::physical_memory() / IDLE_SHARE;
     let idle_most = IdleMost { memory, programs: idle_programs(about.workers, slots) };
     let cores = Cores::new(about.workers, idle_most);
@@ -90,7 +91,7 @@ pub(crate) fn supervise() -> io::Result<()> {
     }
     write_frame(&connection, &Hello::Ready(about))?;
     // Whatever ends the connection, the programs and their walls are taken down in order.
-    while let Ok(Some(request)) = read_frame::<JudgeRequest>(&connection) {
+    while let Ok(Some(request)) = read_frame::<Request>(&connection) {
         if queue.send(request).is_err() {
             break;
         }
@@ -117,7 +118,7 @@ fn raise_limits() {
 /// The queue of requests and the socket for answers.
 #[derive(Clone, Copy)]
 struct Connection<'a> {
-    requests: &'a Mutex<mpsc::Receiver<JudgeRequest>>,
+    requests: &'a Mutex<mpsc::Receiver<Request>>,
     answers: &'a Mutex<UnixStream>,
 }
 
@@ -140,10 +141,13 @@ fn serve(mut slot: Slot, cores: &Arc<Cores>, connection: Connection<'_>) {
             return;
         }
         // A bug of ours must not leave a request unanswered, nor take down the other slots.
-        let judged = catch_unwind(AssertUnwindSafe(|| slot.judge(&request)));
+        let judged = catch_unwind(AssertUnwindSafe(|| match &request {
+            Request::Judge(request) => slot.judge(request),
+            Request::Play(request) => slot.play(request),
+        }));
         let response = judged.unwrap_or_else(|_| {
             let problem = "the judge itself failed on this program: please report it".to_owned();
-            JudgeResponse { id: request.id, outcome: Outcome::Failed(problem) }
+            JudgeResponse { id: request.id(), outcome: Outcome::Failed(problem) }
         });
         let Ok(mut answers) = answers.lock() else { return };
         if write_frame(&mut *answers, &response).and_then(|()| answers.flush()).is_err() {

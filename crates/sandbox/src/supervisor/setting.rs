@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
-use whetstone_core::program::Language;
 
 use crate::filter::{PROGRAM, Root, Stages, SyscallRules, TOOLS};
 use crate::jail::order::{Instruction, PATH_MAX, Terms};
 use crate::os;
+use crate::phaser::Installation;
 use crate::protocol::Start;
 use crate::zygote::folders::{PROGRAM_FOLDER, SCRATCH, SLOT_FOLDER};
 use crate::zygote::interpreter::Interpreter;
-use crate::zygote::launch::{RootKind, ZygoteOptions, landlock_rights};
+use crate::zygote::launch::{RootKind, ZygoteKind, ZygoteOptions, landlock_rights};
 use crate::zygote::shown;
 
 /// The users that programs run as when we are root, one for each slot: the first, and how many. A judge
@@ -38,6 +38,8 @@ pub(crate) struct SupervisorSettings {
     pub(crate) user_offset: u32,
     /// The value of `PYTHONHASHSEED`.
     pub(crate) hash_seed: u32,
+    /// The Phaser for programs that use it.
+    pub(crate) phaser: Option<Installation>,
 }
 
 /// The number of the slot.
@@ -119,14 +121,16 @@ impl SupervisorSettings {
     }
 
     /// The options of a slot's zygote.
-    pub(crate) fn wanted(&self, slot: SlotId, language: Language) -> ZygoteOptions {
-        let shown = match language {
-            Language::Python => shown(&self.interpreter),
-            Language::Javascript => Vec::new(),
+    pub(crate) fn wanted(&self, slot: SlotId, kind: ZygoteKind) -> ZygoteOptions {
+        let shown = match kind {
+            ZygoteKind::Python => shown(&self.interpreter),
+            ZygoteKind::Javascript | ZygoteKind::Phaser => Vec::new(),
         };
+        let phaser = if kind == ZygoteKind::Phaser { self.phaser.clone() } else { None };
         let landlock = if self.isolation == Isolation::Rlimit { 0 } else { self.landlock };
         ZygoteOptions {
-            language,
+            kind,
+            phaser,
             interpreter: self.interpreter.path.clone(),
             shown,
             landlock,

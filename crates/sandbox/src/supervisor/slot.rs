@@ -30,27 +30,28 @@ use crate::plan::{Plan, Step};
 use crate::protocol::{JudgeRequest, JudgeResponse, Outcome};
 use crate::stdio;
 use crate::zygote::Zygote;
+use crate::zygote::launch::ZygoteKind;
 
 /// A slot.
 #[derive(Debug)]
 pub(crate) struct Slot {
     id: SlotId,
-    setting: Arc<SupervisorSettings>,
-    zygote: Option<Zygote>,
-    /// The language of `zygote`.
-    language: Language,
-    /// The zygote of the other language, if there was a program in it.
-    other_zygote: Option<Zygote>,
+    pub(super) setting: Arc<SupervisorSettings>,
+    pub(super) zygote: Option<Zygote>,
+    /// The kind of `zygote`.
+    kind: ZygoteKind,
+    /// Zygotes of other kinds, if there was a program for them.
+    others: Vec<(ZygoteKind, Zygote)>,
     group: Option<Cgroup>,
     scratch: Option<Scratch>,
     /// The program whose end is still to be waited for.
     pub(super) leaving: Option<ChildProcess>,
     /// Something broke with this program before.
-    second_try: bool,
+    pub(super) second_try: bool,
     /// Its permit to use a core; a trial has none.
     core: Option<Arc<Permit>>,
     /// The time used by the first attempt: both attempts share one budget.
-    used: Budget,
+    pub(super) used: Budget,
     /// The plan of the last task.
     planned: CachedPlan,
 }
@@ -66,7 +67,7 @@ impl Drop for Slot {
         // A group and a folder can be removed when no process is in them.
         self.leaving = None;
         self.zygote = None;
-        self.other_zygote = None;
+        self.others.clear();
     }
 }
 
@@ -76,8 +77,8 @@ impl Slot {
             id: SlotId::new(number),
             setting,
             zygote: None,
-            language: Language::default(),
-            other_zygote: None,
+            kind: ZygoteKind::default(),
+            others: Vec::new(),
             group: None,
             scratch: None,
             leaving: None,
@@ -150,15 +151,18 @@ impl Slot {
             // A new folder of ours, and new zygotes that know it.
             self.scratch = None;
             self.zygote = None;
-            self.other_zygote = None;
+            self.others.clear();
         }
     }
 
-    /// Makes `zygote` the one for programs in this language.
-    pub(super) fn speak(&mut self, language: Language) {
-        if self.language != language {
-            self.language = language;
-            std::mem::swap(&mut self.zygote, &mut self.other_zygote);
+    /// Makes `zygote` the one for programs of this kind.
+    pub(super) fn speak(&mut self, kind: impl Into<ZygoteKind>) {
+        let kind = kind.into();
+        if self.kind != kind {
+            let before = std::mem::replace(&mut self.kind, kind);
+            self.others.extend(self.zygote.take().map(|zygote| (before, zygote)));
+            let kept = self.others.iter().position(|(other, _)| *other == kind);
+            self.zygote = kept.map(|at| self.others.swap_remove(at).1);
         }
     }
 
@@ -437,7 +441,7 @@ impl Slot {
             self.scratch = Some(made);
         }
         let terms = setting.terms(self.id)?;
-        let wanted = setting.wanted(self.id, self.language);
+        let wanted = setting.wanted(self.id, self.kind);
         let zygote = Zygote::start(&setting.command, &wanted, &terms);
         let zygote = zygote.map_err(|error| error.to_string())?;
         if setting.groups && self.group.is_none() {

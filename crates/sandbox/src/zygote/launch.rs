@@ -20,12 +20,15 @@ use super::{JAIL, SOURCE, START, root, shut};
 use crate::jail::landlock::Rights;
 use crate::jail::order::CHANNEL;
 use crate::os::Inherit;
+use crate::phaser::Installation;
 
 /// The options of a zygote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ZygoteOptions {
-    /// The language of its programs.
-    pub(crate) language: Language,
+    /// What is loaded in it.
+    pub(crate) kind: ZygoteKind,
+    /// The Phaser of a zygote that has it loaded.
+    pub(crate) phaser: Option<Installation>,
     /// The Python interpreter's executable.
     pub(crate) interpreter: PathBuf,
     /// The files and folders that its programs see, none below another.
@@ -41,6 +44,28 @@ pub(crate) struct ZygoteOptions {
     pub(crate) scratch: Option<PathBuf>,
     /// The value of `PYTHONHASHSEED`.
     pub(crate) hash_seed: u32,
+}
+
+/// What is loaded in a zygote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ZygoteKind {
+    /// A Python interpreter.
+    #[default]
+    Python,
+    /// A JavaScript engine.
+    Javascript,
+    /// A JavaScript engine with Phaser.
+    Phaser,
+}
+
+impl From<Language> for ZygoteKind {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::Python => Self::Python,
+            Language::Javascript => Self::Javascript,
+        }
+    }
 }
 
 /// The way in which a zygote gets its private root.
@@ -66,6 +91,9 @@ pub(crate) fn launch(wanted: &ZygoteOptions, socket: i32) -> String {
 }
 
 fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infallible, String> {
+    // Behind the walls there are no files of ours.
+    let phaser = wanted.phaser.as_ref().map(Installation::read).transpose();
+    let phaser = phaser.map_err(|error| error.to_string())?;
     let socket = arrange_streams(socket)?;
     // Kept open: children write their user map through it, and the private root has no `/proc`.
     let proc_dir = open("/proc", OFlag::O_PATH | OFlag::O_DIRECTORY, Mode::empty())
@@ -85,11 +113,14 @@ fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infal
     if let (RootKind::None, Some(scratch), 1..) = (wanted.root, &wanted.scratch, wanted.landlock) {
         shut::shut(landlock_rights(wanted.landlock), &wanted.shown, scratch)?;
     }
-    if wanted.language == Language::Javascript {
+    if wanted.kind != ZygoteKind::Python {
         // Its interpreter is in this binary. Executing one would also have given the process its own
         // files in `/proc` back, which a change of user takes away.
         set_dumpable(true).map_err(|error| format!("cannot own its process files: {error}"))?;
-        return crate::javascript::become_zygote(socket, proc_dir);
+        return match phaser {
+            Some(bytecode) => crate::phaser::become_zygote(socket, proc_dir, bytecode),
+            None => crate::javascript::become_zygote(socket, proc_dir),
+        };
     }
     // An interpreter finds its library by the name it is called by.
     let interpreter = wanted.interpreter.to_string_lossy();
