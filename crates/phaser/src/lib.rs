@@ -4,4 +4,5 @@
 //! a release. [`check`] reads one program against it. Nothing here runs a program, knows a reward or sees the
 //! sandbox; that Phaser itself is installed is not needed.
 
+pub mod check;
 pub mod index;

@@ -45,6 +45,14 @@ pub(crate) struct Table {
     pub(crate) descendants: Vec<RowId>,
     /// The row and all that it inherits from.
     pub(crate) ancestors: Vec<RowId>,
+    /// What is declared.
+    pub(crate) kind: Option<Kind>,
+    /// Whether its methods make new objects, of exactly the type that they return.
+    pub(crate) is_factory: bool,
+    /// The declaration itself as a type.
+    pub(crate) space: Option<TypeId>,
+    /// An instance of it as a type.
+    pub(crate) made: Option<TypeId>,
 }
 
 /// All tables of an index.
@@ -57,6 +65,14 @@ pub(crate) struct Tables {
     pub(crate) spelling: Vec<Box<str>>,
     pub(crate) paths: HashMap<String, RowId>,
 }
+
+/// Classes whose methods make game objects.
+const FACTORIES: [&str; 4] = [
+    "Phaser.GameObjects.GameObjectFactory",
+    "Phaser.GameObjects.GameObjectCreator",
+    "Phaser.Physics.Arcade.Factory",
+    "Phaser.Physics.Matter.Factory",
+];
 
 /// Longest chain of inheritance that is followed.
 const MAX_ANCESTORS: usize = 128;
@@ -76,11 +92,13 @@ impl Tables {
         };
         let own: Vec<OwnMembers> = rows.iter().map(|row| all.own_members(row)).collect();
         for (at, row) in rows.iter().enumerate() {
-            let table = all.inherited(id(at), row, rows, &own);
+            let mut table = all.inherited(id(at), row, rows, &own);
+            table.space = Some(all.types.add(Type::Space(id(at))));
+            table.made = Some(all.types.add(Type::Instance(id(at), Box::default())));
             all.tables.push(table);
         }
         all.nest(rows);
-        all.descend();
+        all.descend(rows);
         all
     }
 
@@ -132,7 +150,8 @@ impl Tables {
 
     /// The table of one row with the members of its bases; what is nearer wins.
     fn inherited(&self, at: RowId, row: &Row, rows: &[Row], own: &[OwnMembers]) -> Table {
-        let mut table = Table { is_open: row.open, ..Table::default() };
+        let is_factory = FACTORIES.contains(&row.path.as_str());
+        let mut table = Table { kind: Some(row.kind), is_factory, ..Table::default() };
         let mut instance: BTreeMap<NameId, Slot> = BTreeMap::new();
         let mut statics: BTreeMap<NameId, Slot> = BTreeMap::new();
         let mut waiting = vec![at];
@@ -168,10 +187,8 @@ impl Tables {
             let Some((parent, name)) = row.path.rsplit_once('.') else { continue };
             let Some(parent) = self.paths.get(parent).copied() else { continue };
             let name = self.intern(name);
-            if !row.kind.is_type_only() {
-                let slot = Slot::Row(RowId::try_from(at).unwrap_or(RowId::MAX));
-                self.tables[parent as usize].statics.push((name, slot));
-            }
+            let slot = Slot::Row(RowId::try_from(at).unwrap_or(RowId::MAX));
+            self.tables[parent as usize].statics.push((name, slot));
         }
         for table in &mut self.tables {
             // A declaration inside stands behind a static member of its name, and so loses.
@@ -180,13 +197,25 @@ impl Tables {
         }
     }
 
-    fn descend(&mut self) {
+    fn descend(&mut self, rows: &[Row]) {
         for at in 0..self.tables.len() {
             let ancestors = self.tables[at].ancestors.clone();
             for ancestor in ancestors.into_iter().skip(1) {
                 self.tables[ancestor as usize]
                     .descendants
                     .push(RowId::try_from(at).unwrap_or(RowId::MAX));
+            }
+        }
+        self.descend_typedefs(rows);
+    }
+
+    /// A typedef that adds members to a class may stand for any heir of that class.
+    fn descend_typedefs(&mut self, rows: &[Row]) {
+        for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.kind == Kind::Typedef) {
+            for base in &row.ext {
+                let Some(base) = self.paths.get(base).copied() else { continue };
+                let heirs = self.tables[base as usize].descendants.clone();
+                self.tables[at].descendants.extend(heirs);
             }
         }
     }

@@ -1,0 +1,220 @@
+//! Members of values.
+
+use super::infer::Inference;
+use super::value::{ClassId, Source, Value};
+use crate::index::Kind;
+use crate::index::table::{Slot, find};
+use crate::index::types::{RowId, Type, TypeId};
+
+/// Longest chain of classes of the program that is followed.
+const MAX_CHAIN: usize = 32;
+
+/// What a name stands for in a value.
+#[derive(Debug, Clone)]
+pub(super) enum Lookup<'a> {
+    /// It cannot be said.
+    Unknown,
+    /// There is no such member.
+    Missing,
+    /// A member, or one of several.
+    Hits(Vec<Hit<'a>>),
+}
+
+/// A member that was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hit<'a> {
+    /// The value whose member it is.
+    pub(super) receiver: Value<'a>,
+    /// The member.
+    pub(super) target: Target<'a>,
+    /// Whether a call of it makes a new object.
+    pub(super) is_factory: bool,
+}
+
+/// A member.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Target<'a> {
+    /// A member of a type of the index.
+    Shape(u32),
+    /// A value that is known otherwise.
+    Value(Value<'a>),
+}
+
+impl<'a> Inference<'_, 'a> {
+    /// What `name` stands for in `value`.
+    pub(super) fn lookup(&mut self, value: Value<'a>, name: &'a str) -> Lookup<'a> {
+        match value {
+            Value::Known { ty, exact } => {
+                self.lookup_type(&TypeUse { ty, exact, receiver: value }, name)
+            }
+            Value::Object(class) => self.lookup_class(class, name, value),
+            Value::Literal(object) => self.lookup_literal(object, name, value),
+            Value::Several(_) => {
+                let alternatives = self.alternatives(value);
+                let found = alternatives.into_iter().map(|one| self.lookup(one, name)).collect();
+                one_of(found)
+            }
+            _ => Lookup::Unknown,
+        }
+    }
+
+    fn lookup_literal(
+        &mut self,
+        object: &'a oxc_ast::ast::ObjectExpression<'a>,
+        name: &'a str,
+        receiver: Value<'a>,
+    ) -> Lookup<'a> {
+        if self.facts.defined.contains(name) {
+            return Lookup::Unknown;
+        }
+        match super::names::property(object, name) {
+            Some(value) => {
+                let value = self.expression(value);
+                hit(receiver, Target::Value(value))
+            }
+            None => Lookup::Unknown,
+        }
+    }
+
+    fn lookup_class(&mut self, class: ClassId, name: &'a str, receiver: Value<'a>) -> Lookup<'a> {
+        let mut class = class;
+        for _ in 0..MAX_CHAIN {
+            if let Some(sources) = self.facts.classes[class as usize].members.get(name).cloned() {
+                return self.field(class, name, &sources, receiver);
+            }
+            let base = self.base(class);
+            match (base, self.as_space(base)) {
+                (Value::Class(next), _) => class = next,
+                (_, Some(row)) if self.table(row).kind == Some(Kind::Class) => {
+                    let Some(ty) = self.table(row).made else { return Lookup::Unknown };
+                    return self.lookup_type(&TypeUse { ty, exact: true, receiver }, name);
+                }
+                _ => return Lookup::Unknown,
+            }
+        }
+        Lookup::Unknown
+    }
+
+    /// A field of a class of the program. One that is given by a parameter of which nothing is known has the
+    /// type that the class of Phaser below says.
+    fn field(
+        &mut self,
+        class: ClassId,
+        name: &'a str,
+        sources: &[Source<'a>],
+        receiver: Value<'a>,
+    ) -> Lookup<'a> {
+        let value = self.any_of(sources);
+        if matches!(value, Value::Unknown) {
+            let base = self.base(class);
+            let below = self.as_space(base).and_then(|row| self.table(row).made);
+            if let Some(ty) = below
+                && name == "scene"
+                && let found @ Lookup::Hits(_) =
+                    self.lookup_type(&TypeUse { ty, exact: true, receiver }, name)
+            {
+                return found;
+            }
+        }
+        hit(receiver, Target::Value(value))
+    }
+
+    fn lookup_type(&mut self, of: &TypeUse<'a>, name: &'a str) -> Lookup<'a> {
+        let index = self.index;
+        let ty = index.tables.resolve(of.ty);
+        match index.tables.types.get(ty) {
+            Type::Instance(row, _) => self.lookup_instance(*row, of, name),
+            Type::Space(row) => self.lookup_space(*row, of, name),
+            Type::Union(types) => {
+                let part = |ty: &TypeId| {
+                    // A value of a union is one of the parts, and what is found is found in that part.
+                    let receiver = match of.receiver {
+                        Value::Known { .. } => Value::Known { ty: *ty, exact: of.exact },
+                        other => other,
+                    };
+                    self.lookup_type(&TypeUse { ty: *ty, exact: of.exact, receiver }, name)
+                };
+                one_of(types.iter().map(part).collect())
+            }
+            Type::Both(types) => {
+                let part = |ty: &TypeId| self.lookup_type(&TypeUse { ty: *ty, ..*of }, name);
+                let found: Vec<Lookup<'a>> = types.iter().map(part).collect();
+                let first = found.iter().find(|one| matches!(one, Lookup::Hits(_))).cloned();
+                first.unwrap_or_else(|| one_of(found))
+            }
+            _ => Lookup::Unknown,
+        }
+    }
+
+    fn lookup_instance(&self, row: RowId, of: &TypeUse<'a>, name: &str) -> Lookup<'a> {
+        let table = self.table(row);
+        let Some(name_id) = self.index.tables.name(name) else {
+            return if table.is_open { Lookup::Unknown } else { Lookup::Missing };
+        };
+        if let Some(slot) = find(&table.instance, name_id) {
+            return self.slot(slot, of.receiver, table.is_factory);
+        }
+        let in_heir = !of.exact
+            && table.descendants.iter().any(|heir| {
+                let heir = self.table(*heir);
+                heir.is_open || find(&heir.instance, name_id).is_some()
+            });
+        if table.is_open || in_heir { Lookup::Unknown } else { Lookup::Missing }
+    }
+
+    fn lookup_space(&self, row: RowId, of: &TypeUse<'a>, name: &str) -> Lookup<'a> {
+        let table = self.table(row);
+        let slot = self.index.tables.name(name).and_then(|name| find(&table.statics, name));
+        match (slot, table.kind) {
+            (Some(slot), _) => self.slot(slot, of.receiver, false),
+            _ if table.is_open => Lookup::Unknown,
+            (None, Some(Kind::Class | Kind::Namespace | Kind::Enum)) => Lookup::Missing,
+            _ => Lookup::Unknown,
+        }
+    }
+
+    fn slot(&self, slot: Slot, receiver: Value<'a>, is_factory: bool) -> Lookup<'a> {
+        let target = match slot {
+            Slot::Member(shape) => Target::Shape(shape),
+            Slot::Row(row) => Target::Value(self.declared(row)),
+        };
+        Lookup::Hits(vec![Hit { receiver, target, is_factory }])
+    }
+
+    /// The value of a declaration.
+    fn declared(&self, row: RowId) -> Value<'a> {
+        let table = self.table(row);
+        match table.kind {
+            Some(Kind::Const) => {
+                let own = table.own.map(|own| self.index.tables.shapes[own as usize].ty);
+                own.map_or(Value::Unknown, |ty| self.of_type(ty))
+            }
+            Some(Kind::Interface | Kind::Typedef) | None => Value::Unknown,
+            _ => self.space(row),
+        }
+    }
+}
+
+/// A type at its use.
+struct TypeUse<'a> {
+    ty: TypeId,
+    exact: bool,
+    receiver: Value<'a>,
+}
+
+fn hit<'a>(receiver: Value<'a>, target: Target<'a>) -> Lookup<'a> {
+    Lookup::Hits(vec![Hit { receiver, target, is_factory: false }])
+}
+
+/// A member of a value that is one of several: it is missing only where all of them lack it.
+fn one_of(found: Vec<Lookup<'_>>) -> Lookup<'_> {
+    let mut hits = Vec::new();
+    for one in found {
+        match one {
+            Lookup::Unknown => return Lookup::Unknown,
+            Lookup::Missing => {}
+            Lookup::Hits(more) => hits.extend(more),
+        }
+    }
+    if hits.is_empty() { Lookup::Missing } else { Lookup::Hits(hits) }
+}

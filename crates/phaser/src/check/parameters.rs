@@ -1,0 +1,223 @@
+//! Parameters of callbacks, as the index types them.
+
+use oxc_ast::AstKind;
+use oxc_ast::ast::Argument;
+use oxc_syntax::node::NodeId;
+use oxc_syntax::symbol::SymbolId;
+
+use super::facts::Handed;
+use super::infer::Inference;
+use super::lookup::{Lookup, Target};
+use super::names::{arguments, key_name, member, position};
+use super::value::Value;
+use crate::index::table::find;
+use crate::index::types::{ANY, Type, TypeId};
+
+/// Methods of an array that hand each element to a function.
+const EACH: [&str; 9] = [
+    "forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap", "findLast",
+];
+
+/// Most calls of one function that are looked at.
+const MAX_CALLS: usize = 8;
+
+impl<'a> Inference<'_, 'a> {
+    /// The value of a parameter.
+    pub(super) fn parameter(&mut self, function: NodeId, at: usize) -> Value<'a> {
+        let nodes = self.semantic.nodes();
+        let parent = nodes.parent_id(function);
+        match nodes.kind(parent) {
+            call @ AstKind::CallExpression(_) => {
+                let position = arguments(call).and_then(|(_, given)| position(given, function));
+                position.map_or(Value::Unknown, |of| {
+                    self.callback_parameter(Handed { call: parent, at: of }, at)
+                })
+            }
+            AstKind::ObjectProperty(_) => self.setting_parameter(parent, at),
+            AstKind::MethodDefinition(method) => {
+                let name = key_name(&method.key).unwrap_or_default();
+                if self.facts.called_methods.contains(name) {
+                    return Value::Unknown;
+                }
+                let handed = self.facts.handed_methods.get(name).cloned();
+                self.handed_parameter(&handed.unwrap_or_default(), at)
+            }
+            _ => self.named_parameter(function, at),
+        }
+    }
+
+    fn named_parameter(&mut self, function: NodeId, at: usize) -> Value<'a> {
+        let Some(symbol) = self.symbol_of(function) else { return Value::Unknown };
+        if self.facts.called.contains(&symbol) {
+            return Value::Unknown;
+        }
+        let handed = self.facts.handed.get(&symbol).cloned();
+        self.handed_parameter(&handed.unwrap_or_default(), at)
+    }
+
+    /// The variable that a function is the value of.
+    pub(super) fn symbol_of(&self, function: NodeId) -> Option<SymbolId> {
+        let nodes = self.semantic.nodes();
+        match (nodes.kind(function), nodes.parent_kind(function)) {
+            (AstKind::Function(declared), _) if declared.is_declaration() => {
+                declared.id.as_ref().map(|name| name.symbol_id())
+            }
+            (_, AstKind::VariableDeclarator(variable)) => {
+                variable.id.get_binding_identifier().map(|name| name.symbol_id())
+            }
+            _ => None,
+        }
+    }
+
+    fn handed_parameter(&mut self, handed: &[Handed], at: usize) -> Value<'a> {
+        if handed.is_empty() || handed.len() > MAX_CALLS {
+            return Value::Unknown;
+        }
+        let mut value = Value::Nothing;
+        for one in handed {
+            let next = self.callback_parameter(*one, at);
+            value = self.join(value, next);
+        }
+        value
+    }
+
+    /// The value of a parameter of a function that is an argument of a call.
+    fn callback_parameter(&mut self, handed: Handed, at: usize) -> Value<'a> {
+        let call = arguments(self.semantic.nodes().kind(handed.call));
+        let Some((callee, given)) = call else { return Value::Unknown };
+        let Some((object, name)) = member(callee) else { return Value::Unknown };
+        let object = self.expression(object);
+        if let Some(element) = self.as_list(object) {
+            let is_element = EACH.contains(&name) && handed.at == 0 && at == 0;
+            return if is_element { self.of_type(element) } else { Value::Unknown };
+        }
+        if let Some(path) = event_parameter(name, given.first(), at) {
+            return self.pointer_of(object, path);
+        }
+        let mut value = Value::Nothing;
+        for (ty, receiver) in self.callback_types(object, name, handed.at) {
+            let arguments = self.type_arguments(receiver).to_vec();
+            let next = self.function_parameter(ty, at, &arguments);
+            value = self.join(value, next);
+        }
+        value
+    }
+
+    /// Types of an argument of a call, with what the call is made on.
+    fn callback_types(
+        &mut self,
+        object: Value<'a>,
+        name: &'a str,
+        position: usize,
+    ) -> Vec<(TypeId, Value<'a>)> {
+        let Lookup::Hits(hits) = self.lookup(object, name) else { return Vec::new() };
+        let of_hit = |hit: super::lookup::Hit<'a>| {
+            let shape = match hit.target {
+                Target::Shape(shape) => Some(shape),
+                Target::Value(value) => self.as_space(value).and_then(|row| self.table(row).own),
+            };
+            let shape = &self.index.tables.shapes[shape? as usize];
+            let own = shape.callbacks.iter().find(|(at, _)| usize::from(*at) == position);
+            own.map(|(_, ty)| (*ty, hit.receiver))
+        };
+        hits.into_iter().filter_map(of_hit).collect()
+    }
+
+    /// The type of a parameter of a function type; a union has the first that is a function.
+    fn function_parameter(&self, ty: TypeId, at: usize, given: &[TypeId]) -> Value<'a> {
+        self.parameter_type(ty, at, given, 0).map_or(Value::Unknown, |ty| self.of_type(ty))
+    }
+
+    fn parameter_type(&self, ty: TypeId, at: usize, given: &[TypeId], depth: usize) -> Option<TypeId> {
+        if depth > 8 {
+            return None;
+        }
+        let tables = &self.index.tables;
+        let filled = |ty: TypeId| match tables.types.get(ty) {
+            Type::Parameter(at) => given.get(usize::from(*at)).copied().unwrap_or(ANY),
+            _ => ty,
+        };
+        match tables.types.get(ty) {
+            Type::Function(parameters) => parameters.get(at).map(|ty| filled(*ty)),
+            Type::Instance(row, arguments) => {
+                let own = tables.tables[*row as usize].own?;
+                let arguments: Vec<TypeId> = arguments.iter().map(|ty| filled(*ty)).collect();
+                self.parameter_type(tables.shapes[own as usize].ty, at, &arguments, depth + 1)
+            }
+            Type::Union(parts) => {
+                parts.iter().find_map(|part| self.parameter_type(*part, at, given, depth + 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// A parameter of a function in an object that is an argument: `{ onComplete: (tween) => .. }`.
+    fn setting_parameter(&mut self, property: NodeId, at: usize) -> Value<'a> {
+        let nodes = self.semantic.nodes();
+        let AstKind::ObjectProperty(own) = nodes.kind(property) else { return Value::Unknown };
+        let object = nodes.parent_id(property);
+        let call = nodes.parent_id(object);
+        let Some((callee, given)) = arguments(nodes.kind(call)) else { return Value::Unknown };
+        let Some((receiver, name)) = member(callee) else { return Value::Unknown };
+        let position = given.iter().position(|argument| {
+            matches!(argument, Argument::ObjectExpression(given) if given.node_id.get() == object)
+        });
+        let (Some(position), Some(key)) = (position, key_name(&own.key)) else {
+            return Value::Unknown;
+        };
+        let receiver = self.expression(receiver);
+        for (ty, _) in self.callback_types(receiver, name, position) {
+            if let Some(function) = self.setting(ty, key, 0) {
+                return self.function_parameter(function, at, &[]);
+            }
+        }
+        Value::Unknown
+    }
+
+    /// The type of a property of a settings type.
+    fn setting(&self, ty: TypeId, key: &str, depth: usize) -> Option<TypeId> {
+        let tables = &self.index.tables;
+        match tables.types.get(ty) {
+            Type::Instance(row, _) => {
+                let slot = find(&tables.tables[*row as usize].instance, tables.name(key)?)?;
+                match slot {
+                    crate::index::table::Slot::Member(shape) => Some(tables.shapes[shape as usize].ty),
+                    crate::index::table::Slot::Row(_) => None,
+                }
+            }
+            Type::Union(parts) if depth < 4 => {
+                parts.iter().find_map(|part| self.setting(*part, key, depth + 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// An object of an input event, if the emitter is one of Phaser's.
+    fn pointer_of(&mut self, emitter: Value<'a>, path: &str) -> Value<'a> {
+        let is_phasers = match emitter {
+            Value::Known { .. } => true,
+            Value::Object(class) => {
+                let base = self.base(class);
+                self.as_space(base).is_some()
+            }
+            _ => false,
+        };
+        let row = self.index.tables.paths.get(path).filter(|_| is_phasers);
+        let made = row.and_then(|row| self.table(*row).made);
+        made.map_or(Value::Unknown, |ty| self.of_type(ty))
+    }
+}
+
+/// The type of a parameter of a listener to input, by the name of the event.
+fn event_parameter(method: &str, event: Option<&Argument<'_>>, at: usize) -> Option<&'static str> {
+    let Some(Argument::StringLiteral(event)) = event else { return None };
+    let is_listener = matches!(method, "on" | "once" | "addListener");
+    let event = event.value.as_str();
+    let is_pointer = event.starts_with("pointer") && event != "pointerlockchange";
+    let on_object = event.starts_with("gameobject")
+        || matches!(event, "drag" | "dragstart" | "dragend" | "dragenter" | "dragleave" | "drop");
+    match at {
+        0 if is_listener && (is_pointer || on_object) => Some("Phaser.Input.Pointer"),
+        _ => None,
+    }
+}
