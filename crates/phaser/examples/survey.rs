@@ -21,8 +21,7 @@ use whetstone_phaser::check::{Findings, MAX_SOURCE_BYTES, check};
 use whetstone_phaser::index::{Index, MemberKind};
 
 /// Folders whose programs are drafts, or need code that is not Phaser's.
-const EXCLUDED: [&str; 9] =
-    ["_wip", "wip", "spine", "spine3", "spine4", "plugins", "plugin", "archived", "facebook"];
+const EXCLUDED: [&str; 5] = ["bugs", "spine3", "spine4", "plugins", "plugin"];
 
 /// Objects of the language and the browser.
 const GLOBALS: [&str; 14] = [
@@ -61,6 +60,9 @@ fn collect(folder: &Path, programs: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        if name.starts_with('_') {
+            continue;
+        }
         if path.is_dir() {
             if !EXCLUDED.contains(&name.as_str()) {
                 collect(&path, programs)?;
@@ -201,7 +203,7 @@ fn calls(text: &str, methods: &BTreeSet<&str>) -> Vec<Span> {
 #[expect(clippy::print_stdout, reason = "a report for a person")]
 #[expect(clippy::cast_precision_loss, reason = "counts of files")]
 fn print(totals: &Totals, programs: usize, seconds: f64) {
-    println!("excluded folders: {}", EXCLUDED.join(", "));
+    println!("excluded: names with an underscore in front, and folders {}", EXCLUDED.join(", "));
     println!("programs: {programs}, {:.0} a second", programs as f64 / seconds);
     println!("do not parse: {}", totals.failures.len());
     println!("lifecycle (preload, create, update, class, game): {:?}", totals.lifecycle);

@@ -40,8 +40,12 @@ impl<'a> Inference<'_, 'a> {
     fn read_hit(&mut self, hit: &Hit<'a>, name: &'a str) -> Value<'a> {
         match hit.target {
             Target::Value(value) => value,
+            Target::HeirShape(_) => Value::Unknown,
             Target::Shape(shape) => {
                 let shape = &self.index.tables.shapes[shape as usize];
+                if name == "body" && self.facts.uses_matter {
+                    return Value::Unknown;
+                }
                 // A property that the program assigns itself may hold anything.
                 if shape.is_method || self.facts.defined.contains(name) && !is_steady(name) {
                     return Value::Unknown;
@@ -96,6 +100,11 @@ impl<'a> Inference<'_, 'a> {
     fn call_hit(&mut self, hit: &Hit<'a>, given: &'a [Argument<'a>]) -> Value<'a> {
         match hit.target {
             Target::Value(value) => self.call_value(value, given),
+            Target::HeirShape(shape) => {
+                let shape = &self.index.tables.shapes[shape as usize];
+                let is_chained = *self.index.tables.types.get(shape.ty) == Type::This;
+                if is_chained { hit.receiver } else { Value::Unknown }
+            }
             Target::Shape(shape) => {
                 let shape = &self.index.tables.shapes[shape as usize];
                 if !shape.is_method {

@@ -76,6 +76,12 @@ impl<'a> Collector<'_, 'a> {
             AstKind::CallExpression(call) => self.call(id, call),
             AstKind::NewExpression(call) => {
                 self.phaser_class(&call.callee, &call.arguments);
+                if let Some(symbol) = symbol(&call.callee, self.semantic) {
+                    self.facts.constructs.entry(symbol).or_default().push(&call.arguments);
+                }
+            }
+            AstKind::StaticMemberExpression(member) => {
+                self.facts.uses_matter |= member.property.name == "matter";
             }
             AstKind::IdentifierReference(name) => self.written(id, name),
             _ => {}
@@ -204,6 +210,7 @@ impl<'a> Collector<'_, 'a> {
 
     fn import(&mut self, import: &'a ImportDeclaration<'a>) {
         let is_phaser = is_phaser_module(import.source.value.as_str());
+        self.facts.imports_others |= !is_phaser;
         for specifier in import.specifiers.iter().flatten() {
             let (local, source) = match specifier {
                 ImportDeclarationSpecifier::ImportSpecifier(one) => {
@@ -223,6 +230,7 @@ impl<'a> Collector<'_, 'a> {
     fn object_property(&mut self, property: &'a ObjectProperty<'a>) {
         match (key_name(&property.key), &property.value) {
             (Some("scene"), value) => self.scenes.push(value),
+            (Some("matter"), _) => self.facts.uses_matter = true,
             (Some("mapping" | "sceneKey" | "systemKey"), Expression::StringLiteral(name)) => {
                 self.facts.defined.insert(name.value.as_str());
             }
@@ -245,7 +253,7 @@ impl<'a> Collector<'_, 'a> {
             return;
         }
         if let Some(symbol) = symbol(&call.callee, self.semantic) {
-            self.facts.called.insert(symbol);
+            self.facts.calls.entry(symbol).or_default().push(&call.arguments);
         }
         if let Some((object, name)) = member(&call.callee) {
             self.method_call(object, name, call);
@@ -260,9 +268,7 @@ impl<'a> Collector<'_, 'a> {
         call: &'a CallExpression<'a>,
     ) {
         let lower = name.to_ascii_lowercase();
-        if is_this(object) {
-            self.facts.called_methods.insert(name);
-        }
+        self.facts.method_calls.entry(name).or_default().push(&call.arguments);
         if name == "add" && member(object).is_some_and(|(_, space)| space == "scene") {
             self.scenes.extend(call.arguments.get(1).and_then(Argument::as_expression));
         }

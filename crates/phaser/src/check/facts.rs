@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oxc_ast::ast::{AssignmentExpression, Expression};
+use oxc_ast::ast::{Argument, AssignmentExpression, Expression};
 use oxc_syntax::node::NodeId;
 use oxc_syntax::symbol::SymbolId;
 
@@ -62,10 +62,16 @@ pub(super) struct Facts<'a> {
     pub(super) handed: HashMap<SymbolId, Vec<Handed>>,
     /// Methods that are handed over as `this.name`.
     pub(super) handed_methods: HashMap<&'a str, Vec<Handed>>,
-    /// Variables that are called by name.
-    pub(super) called: HashSet<SymbolId>,
-    /// Methods that are called as `this.name(..)`.
-    pub(super) called_methods: HashSet<&'a str>,
+    /// Arguments of calls of a variable.
+    pub(super) calls: HashMap<SymbolId, Vec<&'a [Argument<'a>]>>,
+    /// Arguments of calls of methods, by name.
+    pub(super) method_calls: HashMap<&'a str, Vec<&'a [Argument<'a>]>>,
+    /// Arguments of `new` on a variable.
+    pub(super) constructs: HashMap<SymbolId, Vec<&'a [Argument<'a>]>>,
+    /// Whether other modules than Phaser are imported.
+    pub(super) imports_others: bool,
+    /// Whether Matter physics is named.
+    pub(super) uses_matter: bool,
     /// Assignments to members.
     pub(super) assignments: Vec<&'a AssignmentExpression<'a>>,
     /// Whether some member is assigned under a name that is computed.

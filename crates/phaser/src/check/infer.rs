@@ -21,6 +21,9 @@ use crate::index::types::{ANY, RowId, Type, TypeId};
 /// Deepest chain of expressions and variables that is followed.
 const MAX_DEPTH: usize = 256;
 
+/// Longest chain of classes of the program that is followed.
+pub(super) const MAX_CHAIN: usize = 32;
+
 /// Most alternatives of one value.
 const MAX_ALTERNATIVES: usize = 6;
 
@@ -36,11 +39,13 @@ pub(super) struct Inference<'s, 'a> {
     pub(super) semantic: &'s Semantic<'a>,
     pub(super) index: &'s Index,
     pub(super) facts: Facts<'a>,
-    memo: HashMap<NodeId, Memo<'a>>,
+    memo: Vec<Option<Memo<'a>>>,
     symbols: HashMap<SymbolId, Memo<'a>>,
     scopes: HashMap<ScopeId, Memo<'a>>,
     several: Vec<Vec<Value<'a>>>,
     depth: usize,
+    /// Whether a class of the program is a scene.
+    pub(super) has_scene: bool,
 }
 
 impl<'s, 'a> Inference<'s, 'a> {
@@ -50,18 +55,26 @@ impl<'s, 'a> Inference<'s, 'a> {
             semantic,
             index,
             facts,
-            memo: HashMap::new(),
+            memo: vec![None; semantic.nodes().len()],
             symbols: HashMap::new(),
             scopes: HashMap::new(),
             several: Vec::new(),
             depth: 0,
+            has_scene: false,
         };
         inference.assign_fields();
         // What was inferred so far did not know all fields.
-        inference.memo.clear();
+        inference.memo.fill(None);
         inference.symbols.clear();
         inference.scopes.clear();
+        inference.has_scene = inference.find_scene();
         inference
+    }
+
+    fn find_scene(&mut self) -> bool {
+        let scene = self.index.tables.paths.get("Phaser.Scene").copied();
+        let mut classes = 0..ClassId::try_from(self.facts.classes.len()).unwrap_or(ClassId::MAX);
+        classes.any(|class| self.root_of(class).is_some_and(|row| Some(row) == scene))
     }
 
     fn assign_fields(&mut self) {
@@ -144,19 +157,19 @@ impl<'s, 'a> Inference<'s, 'a> {
         node: NodeId,
         infer: impl FnOnce(&mut Self) -> Value<'a>,
     ) -> Value<'a> {
-        match self.memo.get(&node) {
+        match self.memo[node.index()] {
             Some(Memo::Busy) => return Value::Nothing,
-            Some(Memo::Done(value)) => return *value,
+            Some(Memo::Done(value)) => return value,
             None => {}
         }
         if self.depth >= MAX_DEPTH {
             return Value::Unknown;
         }
-        self.memo.insert(node, Memo::Busy);
+        self.memo[node.index()] = Some(Memo::Busy);
         self.depth += 1;
         let value = infer(self);
         self.depth -= 1;
-        self.memo.insert(node, Memo::Done(value));
+        self.memo[node.index()] = Some(Memo::Done(value));
         value
     }
 
@@ -306,6 +319,18 @@ impl<'s, 'a> Inference<'s, 'a> {
             }
             Base::None | Base::Unknown => Value::Unknown,
         }
+    }
+
+    /// The class of Phaser at the root of a class of the program.
+    pub(super) fn root_of(&mut self, class: ClassId) -> Option<RowId> {
+        let mut class = class;
+        for _ in 0..MAX_CHAIN {
+            match self.base(class) {
+                Value::Class(next) => class = next,
+                base => return self.as_space(base),
+            }
+        }
+        None
     }
 
     /// A value of a type of the index, which may be of an heir of it.

@@ -21,7 +21,7 @@ pub(super) fn lifecycle(inference: &mut Inference<'_, '_>) -> Lifecycle {
         if let AstKind::NewExpression(new) = node.kind() {
             let callee = inference.expression(&new.callee);
             let row = inference.as_space(callee).or_else(|| match callee {
-                Value::Class(class) => root_of(inference, class),
+                Value::Class(class) => inference.root_of(class),
                 _ => None,
             });
             parts.new_game |= row.is_some() && row == game;
@@ -33,7 +33,7 @@ pub(super) fn lifecycle(inference: &mut Inference<'_, '_>) -> Lifecycle {
 fn classes(inference: &mut Inference<'_, '_>, scene: RowId, parts: &mut Lifecycle) {
     for class in 0..inference.facts.classes.len() {
         let class = ClassId::try_from(class).unwrap_or(ClassId::MAX);
-        if root_of(inference, class) != Some(scene) {
+        if inference.root_of(class) != Some(scene) {
             continue;
         }
         let own = &inference.facts.classes[class as usize];
@@ -66,16 +66,4 @@ fn note(parts: &mut Lifecycle, name: &str) {
         "update" => parts.update = true,
         _ => {}
     }
-}
-
-/// The class of Phaser at the root of a class of the program.
-fn root_of(inference: &mut Inference<'_, '_>, class: ClassId) -> Option<RowId> {
-    let mut class = class;
-    for _ in 0..32 {
-        match inference.base(class) {
-            Value::Class(next) => class = next,
-            base => return inference.as_space(base),
-        }
-    }
-    None
 }

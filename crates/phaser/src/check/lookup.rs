@@ -1,13 +1,10 @@
 //! Members of values.
 
-use super::infer::Inference;
+use super::infer::{Inference, MAX_CHAIN};
 use super::value::{ClassId, Source, Value};
 use crate::index::Kind;
 use crate::index::table::{Slot, find};
 use crate::index::types::{RowId, Type, TypeId};
-
-/// Longest chain of classes of the program that is followed.
-const MAX_CHAIN: usize = 32;
 
 /// What a name stands for in a value.
 #[derive(Debug, Clone)]
@@ -36,6 +33,8 @@ pub(super) struct Hit<'a> {
 pub(super) enum Target<'a> {
     /// A member of a type of the index.
     Shape(u32),
+    /// A member of a type that inherits from it.
+    HeirShape(u32),
     /// A value that is known otherwise.
     Value(Value<'a>),
 }
@@ -149,17 +148,32 @@ impl<'a> Inference<'_, 'a> {
     fn lookup_instance(&self, row: RowId, of: &TypeUse<'a>, name: &str) -> Lookup<'a> {
         let table = self.table(row);
         let Some(name_id) = self.index.tables.name(name) else {
-            return if table.is_open { Lookup::Unknown } else { Lookup::Missing };
+            let is_open = table.is_open || !of.exact && self.is_foreign(row);
+            return if is_open { Lookup::Unknown } else { Lookup::Missing };
         };
         if let Some(slot) = find(&table.instance, name_id) {
             return self.slot(slot, of.receiver, table.is_factory);
         }
-        let in_heir = !of.exact
-            && table.descendants.iter().any(|heir| {
-                let heir = self.table(*heir);
-                heir.is_open || find(&heir.instance, name_id).is_some()
-            });
-        if table.is_open || in_heir { Lookup::Unknown } else { Lookup::Missing }
+        if table.is_open || !of.exact && self.is_foreign(row) {
+            return Lookup::Unknown;
+        }
+        let mut heirs = table.descendants.iter().filter(|_| !of.exact).map(|heir| self.table(*heir));
+        match heirs.find_map(|heir| find(&heir.instance, name_id)) {
+            Some(Slot::Member(shape)) => hit(of.receiver, Target::HeirShape(shape)),
+            Some(Slot::Row(_)) => Lookup::Unknown,
+            None => Lookup::Missing,
+        }
+    }
+
+    /// Whether a value of which no more is known than what it inherits from may be of a class in another
+    /// file: the program imports some, or there is no scene in it.
+    fn is_foreign(&self, row: RowId) -> bool {
+        let path = |row: RowId| self.index.rows()[row as usize].path.as_str();
+        if path(row) == "Phaser.Scene" {
+            return self.facts.imports_others || !self.has_scene;
+        }
+        let mut ancestors = self.table(row).ancestors.iter();
+        self.facts.imports_others && ancestors.any(|row| path(*row) == "Phaser.GameObjects.GameObject")
     }
 
     fn lookup_space(&self, row: RowId, of: &TypeUse<'a>, name: &str) -> Lookup<'a> {

@@ -18,6 +18,18 @@ const EACH: [&str; 9] = [
     "forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap", "findLast",
 ];
 
+/// Methods that the engine calls, with arguments that are not known here.
+const CALLED_BY_ENGINE: [&str; 8] =
+    ["init", "preload", "create", "update", "preUpdate", "postUpdate", "destroy", "render"];
+
+/// Everything that a function of the program is called with.
+struct Passed<'a> {
+    /// Calls that take the function itself.
+    handed: Vec<Handed>,
+    /// Arguments of calls of the function.
+    calls: Vec<&'a [Argument<'a>]>,
+}
+
 /// Most calls of one function that are looked at.
 const MAX_CALLS: usize = 8;
 
@@ -36,11 +48,16 @@ impl<'a> Inference<'_, 'a> {
             AstKind::ObjectProperty(_) => self.setting_parameter(parent, at),
             AstKind::MethodDefinition(method) => {
                 let name = key_name(&method.key).unwrap_or_default();
-                if self.facts.called_methods.contains(name) {
+                if method.kind.is_constructor() {
+                    let class = nodes.parent_id(nodes.parent_id(parent));
+                    return self.constructor_parameter(class, at);
+                }
+                if CALLED_BY_ENGINE.contains(&name) {
                     return Value::Unknown;
                 }
-                let handed = self.facts.handed_methods.get(name).cloned();
-                self.handed_parameter(&handed.unwrap_or_default(), at)
+                let handed = self.facts.handed_methods.get(name).cloned().unwrap_or_default();
+                let calls = self.facts.method_calls.get(name).cloned().unwrap_or_default();
+                self.passed(&Passed { handed, calls }, at)
             }
             _ => self.named_parameter(function, at),
         }
@@ -48,11 +65,17 @@ impl<'a> Inference<'_, 'a> {
 
     fn named_parameter(&mut self, function: NodeId, at: usize) -> Value<'a> {
         let Some(symbol) = self.symbol_of(function) else { return Value::Unknown };
-        if self.facts.called.contains(&symbol) {
-            return Value::Unknown;
-        }
-        let handed = self.facts.handed.get(&symbol).cloned();
-        self.handed_parameter(&handed.unwrap_or_default(), at)
+        let handed = self.facts.handed.get(&symbol).cloned().unwrap_or_default();
+        let calls = self.facts.calls.get(&symbol).cloned().unwrap_or_default();
+        self.passed(&Passed { handed, calls }, at)
+    }
+
+    /// A parameter of a constructor: what `new` is called with.
+    fn constructor_parameter(&mut self, class: NodeId, at: usize) -> Value<'a> {
+        let AstKind::Class(class) = self.semantic.nodes().kind(class) else { return Value::Unknown };
+        let Some(name) = &class.id else { return Value::Unknown };
+        let calls = self.facts.constructs.get(&name.symbol_id()).cloned().unwrap_or_default();
+        self.passed(&Passed { handed: Vec::new(), calls }, at)
     }
 
     /// The variable that a function is the value of.
@@ -69,16 +92,29 @@ impl<'a> Inference<'_, 'a> {
         }
     }
 
-    fn handed_parameter(&mut self, handed: &[Handed], at: usize) -> Value<'a> {
-        if handed.is_empty() || handed.len() > MAX_CALLS {
+    /// A parameter of a function of the program, from everything that is passed to it.
+    fn passed(&mut self, passed: &Passed<'a>, at: usize) -> Value<'a> {
+        if passed.handed.len() + passed.calls.len() > MAX_CALLS {
             return Value::Unknown;
         }
         let mut value = Value::Nothing;
-        for one in handed {
+        for one in &passed.handed {
             let next = self.callback_parameter(*one, at);
             value = self.join(value, next);
         }
+        for given in &passed.calls {
+            let next = self.argument(given, at);
+            value = self.join(value, next);
+        }
         value
+    }
+
+    fn argument(&mut self, given: &'a [Argument<'a>], at: usize) -> Value<'a> {
+        if given.iter().take(at + 1).any(Argument::is_spread) {
+            return Value::Unknown;
+        }
+        let argument = given.get(at).and_then(Argument::as_expression);
+        argument.map_or(Value::Nothing, |argument| self.expression(argument))
     }
 
     /// The value of a parameter of a function that is an argument of a call.
@@ -92,7 +128,11 @@ impl<'a> Inference<'_, 'a> {
             return if is_element { self.of_type(element) } else { Value::Unknown };
         }
         if let Some(path) = event_parameter(name, given.first(), at) {
-            return self.pointer_of(object, path);
+            return if at == 0 || self.is_input_plugin(object) {
+                self.pointer_of(object, path)
+            } else {
+                Value::Unknown
+            };
         }
         let mut value = Value::Nothing;
         for (ty, receiver) in self.callback_types(object, name, handed.at) {
@@ -114,6 +154,7 @@ impl<'a> Inference<'_, 'a> {
         let of_hit = |hit: super::lookup::Hit<'a>| {
             let shape = match hit.target {
                 Target::Shape(shape) => Some(shape),
+                Target::HeirShape(_) => None,
                 Target::Value(value) => self.as_space(value).and_then(|row| self.table(row).own),
             };
             let shape = &self.index.tables.shapes[shape? as usize];
@@ -192,6 +233,12 @@ impl<'a> Inference<'_, 'a> {
         }
     }
 
+    fn is_input_plugin(&self, value: Value<'a>) -> bool {
+        let Value::Known { ty, .. } = value else { return false };
+        let Type::Instance(row, _) = self.index.tables.types.get(ty) else { return false };
+        self.index.rows()[*row as usize].path == "Phaser.Input.InputPlugin"
+    }
+
     /// An object of an input event, if the emitter is one of Phaser's.
     fn pointer_of(&mut self, emitter: Value<'a>, path: &str) -> Value<'a> {
         let is_phasers = match emitter {
@@ -218,6 +265,7 @@ fn event_parameter(method: &str, event: Option<&Argument<'_>>, at: usize) -> Opt
         || matches!(event, "drag" | "dragstart" | "dragend" | "dragenter" | "dragleave" | "drop");
     match at {
         0 if is_listener && (is_pointer || on_object) => Some("Phaser.Input.Pointer"),
+        1 if is_listener && on_object => Some("Phaser.GameObjects.GameObject"),
         _ => None,
     }
 }

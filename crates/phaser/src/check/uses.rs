@@ -15,6 +15,7 @@ use super::place::Places;
 use super::value::Value;
 use super::whitelist::is_allowed;
 use crate::index::Kind;
+use crate::index::table::find;
 use crate::index::types::{RowId, Type, TypeId};
 
 /// One `object.name` of the program.
@@ -92,6 +93,7 @@ fn member_use<'a>(
             let is_quiet = is_allowed(found.name)
                 || inference.facts.defined.contains(found.name)
                 || inference.facts.has_computed_names && matches!(object, Value::Object(_))
+                || is_matters(inference, found.name)
                 || is_guarded(inference, found.node);
             if !is_quiet && findings.unknown.len() < MAX_FINDINGS {
                 findings.unknown.push(unknown(inference, object, found, places));
@@ -103,12 +105,19 @@ fn member_use<'a>(
 /// Whether a member is one of Phaser's, and not of a class of the program.
 fn is_phasers(hit: &Hit<'_>) -> bool {
     match hit.target {
-        Target::Shape(_) => true,
+        Target::Shape(_) | Target::HeirShape(_) => true,
         Target::Value(_) => matches!(hit.receiver, Value::Known { .. }),
     }
 }
 
-/// Whether a missing member does no harm: it is written, deleted, or asked for before it is used.
+/// Whether a name is that of a member which Matter physics adds to game objects of any kind.
+fn is_matters(inference: &Inference<'_, '_>, name: &str) -> bool {
+    let tables = &inference.index.tables;
+    let row = tables.paths.get("Phaser.Physics.Matter.Sprite").filter(|_| inference.facts.uses_matter);
+    row.zip(tables.name(name)).is_some_and(|(row, name)| find(&inference.table(*row).instance, name).is_some())
+}
+
+/// Whether a missing member does no harm: it is written, deleted, or asked for before it is used, or stands alone.
 fn is_guarded(inference: &Inference<'_, '_>, node: NodeId) -> bool {
     let nodes = inference.semantic.nodes();
     match nodes.parent_kind(node) {
@@ -119,7 +128,8 @@ fn is_guarded(inference: &Inference<'_, '_>, node: NodeId) -> bool {
         AstKind::CallExpression(call) => {
             call.optional && call.callee.span() == nodes.kind(node).span()
         }
-        AstKind::UpdateExpression(_)
+        AstKind::ExpressionStatement(_)
+        | AstKind::UpdateExpression(_)
         | AstKind::ArrayAssignmentTarget(_)
         | AstKind::AssignmentTargetWithDefault(_)
         | AstKind::AssignmentTargetPropertyProperty(_) => true,
@@ -161,17 +171,8 @@ fn sides<'a>(inference: &mut Inference<'_, 'a>, value: Value<'a>) -> Vec<Side> {
     match value {
         Value::Known { ty, .. } => type_sides(inference, ty),
         Value::Object(class) => {
-            let mut class = class;
-            for _ in 0..32 {
-                match inference.base(class) {
-                    Value::Class(next) => class = next,
-                    base => {
-                        let row = inference.as_space(base);
-                        return row.map(|row| Side { row, is_static: false }).into_iter().collect();
-                    }
-                }
-            }
-            Vec::new()
+            let row = inference.root_of(class);
+            row.map(|row| Side { row, is_static: false }).into_iter().collect()
         }
         Value::Several(_) => {
             let all = inference.alternatives(value);
@@ -230,6 +231,7 @@ fn needed(inference: &Inference<'_, '_>, hit: &Hit<'_>) -> u8 {
     let shapes = &inference.index.tables.shapes;
     let shape = match hit.target {
         Target::Shape(shape) => Some(shape),
+        Target::HeirShape(_) => None,
         Target::Value(value) => inference.as_space(value).and_then(|row| {
             let table = inference.table(row);
             table.own.filter(|_| table.kind == Some(Kind::Function))

@@ -1,7 +1,7 @@
 //! Names that are never findings.
 
 /// Members that every object or function has.
-const UNIVERSAL: [&str; 18] = [
+const UNIVERSAL: [&str; 19] = [
     "constructor",
     "hasOwnProperty",
     "isPrototypeOf",
@@ -20,6 +20,8 @@ const UNIVERSAL: [&str; 18] = [
     "Class",
     "then",
     "toJSON",
+    // Physics gives a body to whatever it is told to.
+    "body",
 ];
 
 /// Whether a name is that of a private member, or one that every value may have.

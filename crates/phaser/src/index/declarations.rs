@@ -13,7 +13,7 @@ use oxc_ast::ast::{
     VariableDeclaration,
 };
 
-use super::open::{is_closed_object, is_open};
+use super::corrections::{is_closed_object, is_open};
 use super::row::{Kind, Member, MemberKind, Row};
 use super::type_text::{self, MethodType, TypeNames};
 

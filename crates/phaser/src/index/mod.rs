@@ -4,10 +4,10 @@
 //! one declaration a line in the order of paths ([`Row`]). Indexes of two releases are embedded. There is no
 //! TypeScript checker here: types in that file are spelt with full paths, so their text is enough.
 
+mod corrections;
 mod declarations;
 mod embedded;
 mod file;
-mod open;
 mod prune;
 mod row;
 pub(crate) mod table;
@@ -61,6 +61,7 @@ impl Index {
         if !rows.contains_key("Phaser") {
             return Err(IndexError::NoPhaser);
         }
+        corrections::correct(&mut rows, version);
         prune::prune(&mut rows);
         let rows: Vec<Row> = rows.into_values().collect();
         let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();

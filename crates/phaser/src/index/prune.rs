@@ -28,6 +28,8 @@ pub(super) fn prune(rows: &mut BTreeMap<String, Row>) {
 
 /// Replaces unknown paths by `?`; nothing is left of a type that is a union with such a part.
 fn known(text: &str, paths: &BTreeSet<String>) -> Option<String> {
+    // A body is one of Arcade or of Matter; what is not Matter is told by the program.
+    let text = &text.replace("|MatterJS.BodyType", "");
     let mut out = String::with_capacity(text.len());
     for word in words(text) {
         let is_path = word.starts_with(|c: char| c.is_alphabetic() || c == '_');
