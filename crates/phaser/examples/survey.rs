@@ -25,16 +25,63 @@ const EXCLUDED: [&str; 5] = ["bugs", "spine3", "spine4", "plugins", "plugin"];
 
 /// Objects of the language and the browser.
 const GLOBALS: [&str; 14] = [
-    "Math", "console", "JSON", "Object", "Array", "document", "window", "Number", "String", "Date",
-    "performance", "localStorage", "gui", "Promise",
+    "Math",
+    "console",
+    "JSON",
+    "Object",
+    "Array",
+    "document",
+    "window",
+    "Number",
+    "String",
+    "Date",
+    "performance",
+    "localStorage",
+    "gui",
+    "Promise",
 ];
 
 /// Methods of arrays, strings and functions.
 const BUILT_IN: [&str; 40] = [
-    "push", "pop", "shift", "unshift", "forEach", "map", "filter", "find", "some", "every", "slice",
-    "splice", "concat", "join", "split", "replace", "indexOf", "includes", "sort", "reverse", "keys",
-    "values", "entries", "toString", "toFixed", "apply", "call", "bind", "charAt", "charCodeAt",
-    "substr", "substring", "toLowerCase", "toUpperCase", "fill", "reduce", "then", "catch", "test",
+    "push",
+    "pop",
+    "shift",
+    "unshift",
+    "forEach",
+    "map",
+    "filter",
+    "find",
+    "some",
+    "every",
+    "slice",
+    "splice",
+    "concat",
+    "join",
+    "split",
+    "replace",
+    "indexOf",
+    "includes",
+    "sort",
+    "reverse",
+    "keys",
+    "values",
+    "entries",
+    "toString",
+    "toFixed",
+    "apply",
+    "call",
+    "bind",
+    "charAt",
+    "charCodeAt",
+    "substr",
+    "substring",
+    "toLowerCase",
+    "toUpperCase",
+    "fill",
+    "reduce",
+    "then",
+    "catch",
+    "test",
     "exec",
 ];
 
@@ -163,7 +210,9 @@ fn mutate(totals: &mut Totals, name: &str, text: &str, checker: &Checker<'_>) {
     totals.mutants += 1;
     if check(&mutant, checker.index, checker.stack).api.unknown.is_empty() {
         let line = before.matches('\n').count() + 1;
-        totals.missed.push(format!("{name}:{line}: {}", text.lines().nth(line - 1).unwrap_or("").trim()));
+        totals
+            .missed
+            .push(format!("{name}:{line}: {}", text.lines().nth(line - 1).unwrap_or("").trim()));
     } else {
         totals.caught += 1;
     }
@@ -192,8 +241,7 @@ fn calls(text: &str, methods: &BTreeSet<&str>) -> Vec<Span> {
         let AstKind::CallExpression(call) = kind else { return None };
         let Expression::StaticMemberExpression(callee) = &call.callee else { return None };
         let name = callee.property.name.as_str();
-        let is_global =
-            matches!(&callee.object, Expression::Identifier(one) if GLOBALS.contains(&one.name.as_str()));
+        let is_global = matches!(&callee.object, Expression::Identifier(one) if GLOBALS.contains(&one.name.as_str()));
         let counts = methods.contains(name) && !own.contains(name) && !is_global;
         counts.then_some(callee.property.span)
     };
@@ -209,9 +257,22 @@ fn print(totals: &Totals, programs: usize, seconds: f64) {
     println!("lifecycle (preload, create, update, class, game): {:?}", totals.lifecycle);
     println!("resolved uses: {}", totals.resolved);
     let share = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
-    println!("programs with unknown names: {} ({:.2} %)", totals.alarmed, share(totals.alarmed, programs));
-    println!("programs with few arguments: {} ({:.2} %)", totals.few_programs, share(totals.few_programs, programs));
-    println!("recall: {} of {} ({:.2} %)", totals.caught, totals.mutants, share(totals.caught, totals.mutants));
+    println!(
+        "programs with unknown names: {} ({:.2} %)",
+        totals.alarmed,
+        share(totals.alarmed, programs)
+    );
+    println!(
+        "programs with few arguments: {} ({:.2} %)",
+        totals.few_programs,
+        share(totals.few_programs, programs)
+    );
+    println!(
+        "recall: {} of {} ({:.2} %)",
+        totals.caught,
+        totals.mutants,
+        share(totals.caught, totals.mutants)
+    );
     if std::env::var_os("SURVEY_BRIEF").is_some() {
         return;
     }

@@ -206,7 +206,9 @@ impl<'a> Inference<'_, 'a> {
                 }
                 _ => self.of_type(ty),
             },
-            Type::Instance(_, own) if own.iter().any(|ty| matches!(types.get(*ty), Type::Parameter(_))) => {
+            Type::Instance(_, own)
+                if own.iter().any(|ty| matches!(types.get(*ty), Type::Parameter(_))) =>
+            {
                 // A method of a generic class that gives one of the same type arguments.
                 if self.type_arguments(receiver).is_empty() { self.of_type(ty) } else { receiver }
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use oxc_ast::AstKind;
 use oxc_ast::ast::{
     Argument, AssignmentExpression, AssignmentTarget, BindingPattern, CallExpression, Class,
-    ClassElement, Expression, FormalParameters, ForStatementLeft, ImportDeclaration,
+    ClassElement, Expression, ForStatementLeft, FormalParameters, ImportDeclaration,
     ImportDeclarationSpecifier, MethodDefinitionKind, ObjectExpression, ObjectProperty,
     SimpleAssignmentTarget,
 };
@@ -45,7 +45,9 @@ impl<'a> Collector<'_, 'a> {
                     self.bind(&variable.id, Source::Expression(init));
                 }
             }
-            AstKind::ForOfStatement(each) => self.bind_left(&each.left, Source::Element(&each.right)),
+            AstKind::ForOfStatement(each) => {
+                self.bind_left(&each.left, Source::Element(&each.right))
+            }
             AstKind::ForInStatement(each) => self.bind_left(&each.left, Source::Unknown),
             AstKind::AssignmentExpression(assignment) => self.assignment(assignment),
             AstKind::UpdateExpression(update) => self.target(&update.argument),
@@ -200,7 +202,8 @@ impl<'a> Collector<'_, 'a> {
         if let Some(name) = class.id.as_ref().filter(|_| class.is_declaration()) {
             self.source(name.symbol_id(), Source::Class(id));
         }
-        let base = class.heritage.as_ref().map_or(Base::None, |base| Base::Extends(&base.expression));
+        let base =
+            class.heritage.as_ref().map_or(Base::None, |base| Base::Extends(&base.expression));
         let mut made = UserClass { base, members: HashMap::new(), has_static_fields: false };
         for element in &class.body.body {
             class_element(&mut made, element, &mut self.facts);
@@ -350,7 +353,10 @@ impl<'a> Collector<'_, 'a> {
                 let Some(symbol) = symbol(scene, self.semantic) else { return };
                 let sources = self.facts.variables.get(&symbol).cloned().unwrap_or_default();
                 for source in sources {
-                    if let Source::Expression(value @ (Expression::ObjectExpression(_) | Expression::ArrayExpression(_))) = source {
+                    if let Source::Expression(
+                        value @ (Expression::ObjectExpression(_) | Expression::ArrayExpression(_)),
+                    ) = source
+                    {
                         self.scene(value, depth + 1);
                     }
                 }
@@ -397,10 +403,17 @@ fn is_plain(operator: AssignmentOperator) -> bool {
 }
 
 fn destructures_members(target: &AssignmentTarget<'_>) -> bool {
-    matches!(target, AssignmentTarget::ArrayAssignmentTarget(_) | AssignmentTarget::ObjectAssignmentTarget(_))
+    matches!(
+        target,
+        AssignmentTarget::ArrayAssignmentTarget(_) | AssignmentTarget::ObjectAssignmentTarget(_)
+    )
 }
 
-fn class_element<'a>(class: &mut UserClass<'a>, element: &'a ClassElement<'a>, facts: &mut Facts<'a>) {
+fn class_element<'a>(
+    class: &mut UserClass<'a>,
+    element: &'a ClassElement<'a>,
+    facts: &mut Facts<'a>,
+) {
     match element {
         ClassElement::MethodDefinition(method) => {
             let Some(name) = key_name(&method.key) else { return };

@@ -100,7 +100,10 @@ pub struct FewArguments {
 /// Which parts of a game a program has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "five independent facts, each a key of the output")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "five independent facts, each a key of the output"
+)]
 pub struct Lifecycle {
     /// A scene has `preload`.
     pub preload: bool,

@@ -42,6 +42,7 @@ pub(super) struct Inference<'s, 'a> {
     memo: Vec<Option<Memo<'a>>>,
     symbols: HashMap<SymbolId, Memo<'a>>,
     scopes: HashMap<ScopeId, Memo<'a>>,
+    fields: HashMap<(ClassId, &'a str), Memo<'a>>,
     several: Vec<Vec<Value<'a>>>,
     depth: usize,
     /// Whether a class of the program is a scene.
@@ -58,6 +59,7 @@ impl<'s, 'a> Inference<'s, 'a> {
             memo: vec![None; semantic.nodes().len()],
             symbols: HashMap::new(),
             scopes: HashMap::new(),
+            fields: HashMap::new(),
             several: Vec::new(),
             depth: 0,
             has_scene: false,
@@ -67,6 +69,7 @@ impl<'s, 'a> Inference<'s, 'a> {
         inference.memo.fill(None);
         inference.symbols.clear();
         inference.scopes.clear();
+        inference.fields.clear();
         inference.has_scene = inference.find_scene();
         inference
     }
@@ -130,11 +133,9 @@ impl<'s, 'a> Inference<'s, 'a> {
                 }
                 _ => Value::Unknown,
             },
-            Expression::ConditionalExpression(either) => {
-                self.kept(either.node_id.get(), |infer| {
-                    infer.either(&either.consequent, &either.alternate)
-                })
-            }
+            Expression::ConditionalExpression(either) => self.kept(either.node_id.get(), |infer| {
+                infer.either(&either.consequent, &either.alternate)
+            }),
             Expression::LogicalExpression(either) if !either.operator.is_and() => {
                 self.kept(either.node_id.get(), |infer| infer.either(&either.left, &either.right))
             }
@@ -336,13 +337,37 @@ impl<'s, 'a> Inference<'s, 'a> {
     /// A value of a type of the index, which may be of an heir of it.
     pub(super) fn of_type(&self, ty: TypeId) -> Value<'a> {
         match self.index.tables.types.get(ty) {
-            Type::Instance(..) | Type::Space(_) | Type::Union(_) | Type::Both(_) | Type::List(_)
+            Type::Instance(..)
+            | Type::Space(_)
+            | Type::Union(_)
+            | Type::Both(_)
+            | Type::List(_)
                 if ty != ANY =>
             {
                 Value::Known { ty, exact: false }
             }
             _ => Value::Unknown,
         }
+    }
+
+    /// The value of a member that a class of the program has itself, kept.
+    pub(super) fn field(&mut self, class: ClassId, name: &'a str) -> Option<Value<'a>> {
+        let sources = self.facts.classes[class as usize].members.get(name)?;
+        match self.fields.get(&(class, name)) {
+            Some(Memo::Busy) => return Some(Value::Nothing),
+            Some(Memo::Done(value)) => return Some(*value),
+            None => {}
+        }
+        if self.depth >= MAX_DEPTH {
+            return Some(Value::Unknown);
+        }
+        let sources = sources.clone();
+        self.fields.insert((class, name), Memo::Busy);
+        self.depth += 1;
+        let value = self.any_of(&sources);
+        self.depth -= 1;
+        self.fields.insert((class, name), Memo::Done(value));
+        Some(value)
     }
 
     /// The value of `this` in a scope, kept.

@@ -1,7 +1,7 @@
 //! Members of values.
 
 use super::infer::{Inference, MAX_CHAIN};
-use super::value::{ClassId, Source, Value};
+use super::value::{ClassId, Value};
 use crate::index::Kind;
 use crate::index::table::{Slot, find};
 use crate::index::types::{RowId, Type, TypeId};
@@ -78,8 +78,8 @@ impl<'a> Inference<'_, 'a> {
     fn lookup_class(&mut self, class: ClassId, name: &'a str, receiver: Value<'a>) -> Lookup<'a> {
         let mut class = class;
         for _ in 0..MAX_CHAIN {
-            if let Some(sources) = self.facts.classes[class as usize].members.get(name).cloned() {
-                return self.field(class, name, &sources, receiver);
+            if let Some(value) = self.field(class, name) {
+                return self.declared_field(class, name, Hit::new(receiver, Target::Value(value)));
             }
             let base = self.base(class);
             match (base, self.as_space(base)) {
@@ -94,28 +94,18 @@ impl<'a> Inference<'_, 'a> {
         Lookup::Unknown
     }
 
-    /// A field of a class of the program. One that is given by a parameter of which nothing is known has the
-    /// type that the class of Phaser below says.
-    fn field(
-        &mut self,
-        class: ClassId,
-        name: &'a str,
-        sources: &[Source<'a>],
-        receiver: Value<'a>,
-    ) -> Lookup<'a> {
-        let value = self.any_of(sources);
-        if matches!(value, Value::Unknown) {
-            let base = self.base(class);
-            let below = self.as_space(base).and_then(|row| self.table(row).made);
-            if let Some(ty) = below
-                && name == "scene"
-                && let found @ Lookup::Hits(_) =
-                    self.lookup_type(&TypeUse { ty, exact: true, receiver }, name)
-            {
-                return found;
-            }
+    /// A field of a class of the program. A `scene` of which nothing is known has the type that the class of
+    /// Phaser below says.
+    fn declared_field(&mut self, class: ClassId, name: &'a str, own: Hit<'a>) -> Lookup<'a> {
+        let is_known = !matches!(own.target, Target::Value(Value::Unknown | Value::Nothing));
+        if name != "scene" || is_known {
+            return Lookup::Hits(vec![own]);
         }
-        hit(receiver, Target::Value(value))
+        let base = self.base(class);
+        let below = self.as_space(base).and_then(|row| self.table(row).made);
+        let found = below
+            .map(|ty| self.lookup_type(&TypeUse { ty, exact: true, receiver: own.receiver }, name));
+        found.filter(|found| matches!(found, Lookup::Hits(_))).unwrap_or(Lookup::Hits(vec![own]))
     }
 
     fn lookup_type(&mut self, of: &TypeUse<'a>, name: &'a str) -> Lookup<'a> {
@@ -157,7 +147,8 @@ impl<'a> Inference<'_, 'a> {
         if table.is_open || !of.exact && self.is_foreign(row) {
             return Lookup::Unknown;
         }
-        let mut heirs = table.descendants.iter().filter(|_| !of.exact).map(|heir| self.table(*heir));
+        let mut heirs =
+            table.descendants.iter().filter(|_| !of.exact).map(|heir| self.table(*heir));
         match heirs.find_map(|heir| find(&heir.instance, name_id)) {
             Some(Slot::Member(shape)) => hit(of.receiver, Target::HeirShape(shape)),
             Some(Slot::Row(_)) => Lookup::Unknown,
@@ -173,7 +164,8 @@ impl<'a> Inference<'_, 'a> {
             return self.facts.imports_others || !self.has_scene;
         }
         let mut ancestors = self.table(row).ancestors.iter();
-        self.facts.imports_others && ancestors.any(|row| path(*row) == "Phaser.GameObjects.GameObject")
+        self.facts.imports_others
+            && ancestors.any(|row| path(*row) == "Phaser.GameObjects.GameObject")
     }
 
     fn lookup_space(&self, row: RowId, of: &TypeUse<'a>, name: &str) -> Lookup<'a> {
@@ -216,8 +208,14 @@ struct TypeUse<'a> {
     receiver: Value<'a>,
 }
 
+impl<'a> Hit<'a> {
+    fn new(receiver: Value<'a>, target: Target<'a>) -> Self {
+        Self { receiver, target, is_factory: false }
+    }
+}
+
 fn hit<'a>(receiver: Value<'a>, target: Target<'a>) -> Lookup<'a> {
-    Lookup::Hits(vec![Hit { receiver, target, is_factory: false }])
+    Lookup::Hits(vec![Hit::new(receiver, target)])
 }
 
 /// A member of a value that is one of several: it is missing only where all of them lack it.

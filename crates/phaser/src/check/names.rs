@@ -6,6 +6,10 @@ use oxc_semantic::Semantic;
 use oxc_syntax::node::NodeId;
 use oxc_syntax::symbol::SymbolId;
 
+/// Most properties or arguments that are looked through for one: a list of thousands, looked through for each of
+/// its elements, would take its square.
+pub(super) const MAX_SCANNED: usize = 64;
+
 /// The name of a key that is written out.
 pub(super) fn key_name<'a>(key: &PropertyKey<'a>) -> Option<&'a str> {
     match key {
@@ -32,13 +36,11 @@ pub(super) fn property<'a>(
     object: &'a ObjectExpression<'a>,
     wanted: &str,
 ) -> Option<&'a Expression<'a>> {
-    properties(object).find(|(name, _)| *name == wanted).map(|(_, value)| value)
+    properties(object).take(MAX_SCANNED).find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
 /// The object and the name of `object.name` or `object['name']`.
-pub(super) fn member<'a>(
-    expression: &'a Expression<'a>,
-) -> Option<(&'a Expression<'a>, &'a str)> {
+pub(super) fn member<'a>(expression: &'a Expression<'a>) -> Option<(&'a Expression<'a>, &'a str)> {
     match expression {
         Expression::StaticMemberExpression(member) => {
             Some((&member.object, member.property.name.as_str()))
@@ -73,7 +75,7 @@ pub(super) fn function_node(expression: &Expression<'_>) -> Option<NodeId> {
 
 /// The position of a node among the arguments of a call.
 pub(super) fn position(arguments: &[Argument<'_>], node: NodeId) -> Option<usize> {
-    arguments.iter().position(|argument| {
+    arguments.iter().take(MAX_SCANNED).position(|argument| {
         argument.as_expression().and_then(function_node).is_some_and(|id| id == node)
     })
 }

@@ -30,7 +30,9 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_near_and_the_first_of_equals() {
-        let of = |name| nearest(name, ["setVelocityX", "setVelocity", "setVelocityY", "play"].into_iter());
+        let of = |name| {
+            nearest(name, ["setVelocityX", "setVelocity", "setVelocityY", "play"].into_iter())
+        };
         assert_eq!(of("setVelocityEx").as_deref(), Some("setVelocityX"));
         assert_eq!(of("setvelocity").as_deref(), Some("setVelocity"));
         assert_eq!(of("plays").as_deref(), Some("play"));

@@ -14,9 +14,8 @@ use crate::index::table::find;
 use crate::index::types::{ANY, Type, TypeId};
 
 /// Methods of an array that hand each element to a function.
-const EACH: [&str; 9] = [
-    "forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap", "findLast",
-];
+const EACH: [&str; 9] =
+    ["forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap", "findLast"];
 
 /// Methods that the engine calls, with arguments that are not known here.
 const CALLED_BY_ENGINE: [&str; 8] =
@@ -55,9 +54,11 @@ impl<'a> Inference<'_, 'a> {
                 if CALLED_BY_ENGINE.contains(&name) {
                     return Value::Unknown;
                 }
-                let handed = self.facts.handed_methods.get(name).cloned().unwrap_or_default();
-                let calls = self.facts.method_calls.get(name).cloned().unwrap_or_default();
-                self.passed(&Passed { handed, calls }, at)
+                let passed = Passed {
+                    handed: few(self.facts.handed_methods.get(name)),
+                    calls: few(self.facts.method_calls.get(name)),
+                };
+                self.passed(&passed, at)
             }
             _ => self.named_parameter(function, at),
         }
@@ -65,16 +66,18 @@ impl<'a> Inference<'_, 'a> {
 
     fn named_parameter(&mut self, function: NodeId, at: usize) -> Value<'a> {
         let Some(symbol) = self.symbol_of(function) else { return Value::Unknown };
-        let handed = self.facts.handed.get(&symbol).cloned().unwrap_or_default();
-        let calls = self.facts.calls.get(&symbol).cloned().unwrap_or_default();
+        let handed = few(self.facts.handed.get(&symbol));
+        let calls = few(self.facts.calls.get(&symbol));
         self.passed(&Passed { handed, calls }, at)
     }
 
     /// A parameter of a constructor: what `new` is called with.
     fn constructor_parameter(&mut self, class: NodeId, at: usize) -> Value<'a> {
-        let AstKind::Class(class) = self.semantic.nodes().kind(class) else { return Value::Unknown };
+        let AstKind::Class(class) = self.semantic.nodes().kind(class) else {
+            return Value::Unknown;
+        };
         let Some(name) = &class.id else { return Value::Unknown };
-        let calls = self.facts.constructs.get(&name.symbol_id()).cloned().unwrap_or_default();
+        let calls = few(self.facts.constructs.get(&name.symbol_id()));
         self.passed(&Passed { handed: Vec::new(), calls }, at)
     }
 
@@ -169,7 +172,13 @@ impl<'a> Inference<'_, 'a> {
         self.parameter_type(ty, at, given, 0).map_or(Value::Unknown, |ty| self.of_type(ty))
     }
 
-    fn parameter_type(&self, ty: TypeId, at: usize, given: &[TypeId], depth: usize) -> Option<TypeId> {
+    fn parameter_type(
+        &self,
+        ty: TypeId,
+        at: usize,
+        given: &[TypeId],
+        depth: usize,
+    ) -> Option<TypeId> {
         if depth > 8 {
             return None;
         }
@@ -222,7 +231,9 @@ impl<'a> Inference<'_, 'a> {
             Type::Instance(row, _) => {
                 let slot = find(&tables.tables[*row as usize].instance, tables.name(key)?)?;
                 match slot {
-                    crate::index::table::Slot::Member(shape) => Some(tables.shapes[shape as usize].ty),
+                    crate::index::table::Slot::Member(shape) => {
+                        Some(tables.shapes[shape as usize].ty)
+                    }
                     crate::index::table::Slot::Row(_) => None,
                 }
             }
@@ -253,6 +264,11 @@ impl<'a> Inference<'_, 'a> {
         let made = row.and_then(|row| self.table(*row).made);
         made.map_or(Value::Unknown, |ty| self.of_type(ty))
     }
+}
+
+/// The first of a list: as many as are looked at, and one more.
+fn few<T: Copy>(list: Option<&Vec<T>>) -> Vec<T> {
+    list.map_or_else(Vec::new, |list| list.iter().take(MAX_CALLS + 1).copied().collect())
 }
 
 /// The type of a parameter of a listener to input, by the name of the event.

@@ -41,13 +41,9 @@ mod tests {
             let place = places.of(offset);
             (place.line, place.column)
         };
-        assert_eq!([of(0), of(2), of(3), of(5), of(7), of(99)], [
-            (1, 1),
-            (1, 3),
-            (2, 1),
-            (2, 2),
-            (3, 1),
-            (3, 1)
-        ]);
+        assert_eq!(
+            [of(0), of(2), of(3), of(5), of(7), of(99)],
+            [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 1)]
+        );
     }
 }

@@ -6,7 +6,7 @@ use oxc_syntax::node::NodeId;
 use oxc_syntax::scope::{ScopeFlags, ScopeId};
 
 use super::infer::Inference;
-use super::names::{arguments, is_this, member, position, properties};
+use super::names::{MAX_SCANNED, arguments, is_this, member, position, properties};
 use super::value::Value;
 
 /// Methods of an emitter that take a listener and what `this` is in it.
@@ -32,9 +32,14 @@ impl<'a> Inference<'_, 'a> {
         let scoping = self.semantic.scoping();
         let owner = scoping.scope_ancestors(scope).find(|scope| {
             let flags = scoping.scope_flags(*scope);
-            let is_function = flags.contains(ScopeFlags::Function) && !flags.contains(ScopeFlags::Arrow);
+            let is_function =
+                flags.contains(ScopeFlags::Function) && !flags.contains(ScopeFlags::Arrow);
             let node = scoping.get_node_id(*scope);
-            is_function || matches!(self.semantic.nodes().kind(node), AstKind::Class(_) | AstKind::StaticBlock(_))
+            is_function
+                || matches!(
+                    self.semantic.nodes().kind(node),
+                    AstKind::Class(_) | AstKind::StaticBlock(_)
+                )
         });
         let Some(owner) = owner else { return Value::Unknown };
         let node = scoping.get_node_id(owner);
@@ -113,7 +118,9 @@ impl<'a> Inference<'_, 'a> {
         }
         let AstKind::ObjectExpression(object) = nodes.kind(object) else { return Value::Unknown };
         let is_scope = |name: &str| name.ends_with("Scope") || name == "scope" || name == "context";
-        let scope = properties(object).find(|(name, value)| is_scope(name) && is_this(value));
+        let scope = properties(object)
+            .take(MAX_SCANNED)
+            .find(|(name, value)| is_scope(name) && is_this(value));
         scope.map_or(Value::Unknown, |(_, scope)| self.expression(scope))
     }
 
@@ -134,7 +141,8 @@ impl<'a> Inference<'_, 'a> {
         let Some((callee, given)) = arguments(self.semantic.nodes().kind(call)) else {
             return Value::Unknown;
         };
-        let mut later = given.iter().skip(at + 1).filter_map(Argument::as_expression);
+        let mut later =
+            given.iter().skip(at + 1).take(MAX_SCANNED).filter_map(Argument::as_expression);
         if let Some(this) = later.find(|one| is_this(one)) {
             return self.expression(this);
         }

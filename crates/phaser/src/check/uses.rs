@@ -113,18 +113,20 @@ fn is_phasers(hit: &Hit<'_>) -> bool {
 /// Whether a name is that of a member which Matter physics adds to game objects of any kind.
 fn is_matters(inference: &Inference<'_, '_>, name: &str) -> bool {
     let tables = &inference.index.tables;
-    let row = tables.paths.get("Phaser.Physics.Matter.Sprite").filter(|_| inference.facts.uses_matter);
-    row.zip(tables.name(name)).is_some_and(|(row, name)| find(&inference.table(*row).instance, name).is_some())
+    let row =
+        tables.paths.get("Phaser.Physics.Matter.Sprite").filter(|_| inference.facts.uses_matter);
+    row.zip(tables.name(name))
+        .is_some_and(|(row, name)| find(&inference.table(*row).instance, name).is_some())
 }
 
 /// Whether a missing member does no harm: it is written, deleted, or asked for before it is used, or stands alone.
 fn is_guarded(inference: &Inference<'_, '_>, node: NodeId) -> bool {
     let nodes = inference.semantic.nodes();
     match nodes.parent_kind(node) {
-        AstKind::AssignmentExpression(assignment) => assignment.left.span() == nodes.kind(node).span(),
-        AstKind::UnaryExpression(unary) => {
-            unary.operator.is_typeof() || unary.operator.is_delete()
+        AstKind::AssignmentExpression(assignment) => {
+            assignment.left.span() == nodes.kind(node).span()
         }
+        AstKind::UnaryExpression(unary) => unary.operator.is_typeof() || unary.operator.is_delete(),
         AstKind::CallExpression(call) => {
             call.optional && call.callee.span() == nodes.kind(node).span()
         }
@@ -145,7 +147,9 @@ fn unknown<'a>(
 ) -> UnknownName {
     let place = places.of(found.offset);
     let sides = sides(inference, object);
-    let owner = sides.first().map_or("Phaser", |side| inference.index.rows()[side.row as usize].path.as_str());
+    let owner = sides
+        .first()
+        .map_or("Phaser", |side| inference.index.rows()[side.row as usize].path.as_str());
     let tables = &inference.index.tables;
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for side in &sides {
@@ -214,7 +218,8 @@ fn call<'a>(
     {
         let object = inference.expression(found.object);
         let owner = sides(inference, object).first().map(|side| side.row);
-        let owner = owner.map_or("Phaser", |row| inference.index.rows()[row as usize].path.as_str());
+        let owner =
+            owner.map_or("Phaser", |row| inference.index.rows()[row as usize].path.as_str());
         let place = places.of(found.offset);
         let what = shorten(&format!("{owner}.{}", found.name));
         findings.few_args.push(FewArguments {

@@ -10,11 +10,7 @@ use std::collections::BTreeMap;
 use super::row::{Member, MemberKind, Row};
 
 /// Namespaces and classes in which an unknown name is no finding.
-const OPEN: &[&str] = &[
-    "Phaser.Physics.Matter.Matter",
-    "Phaser.Plugins",
-    "Phaser.Types",
-];
+const OPEN: &[&str] = &["Phaser.Physics.Matter.Matter", "Phaser.Plugins", "Phaser.Types"];
 
 /// Object types that the engine makes and hands out whole; other object types describe settings, to which
 /// a program may add what it likes.
@@ -114,9 +110,11 @@ pub(super) fn correct(rows: &mut BTreeMap<String, Row>, version: &str) {
 
 fn declare(rows: &mut BTreeMap<String, Row>, line: &str) {
     let of_instance = line.split_once('#').map(|(path, name)| (path, name, false));
-    let found = of_instance.or_else(|| line.rsplit_once('.').map(|(path, name)| (path, name, true)));
+    let found =
+        of_instance.or_else(|| line.rsplit_once('.').map(|(path, name)| (path, name, true)));
     let Some((path, name, st)) = found else { return };
     let Some(row) = rows.get_mut(path) else { return };
-    let new = Member { k: MemberKind::Property, t: None, st, min: 0, max: None, cb: BTreeMap::new() };
+    let new =
+        Member { k: MemberKind::Property, t: None, st, min: 0, max: None, cb: BTreeMap::new() };
     row.members.entry(name.to_owned()).or_insert(new);
 }

@@ -99,7 +99,8 @@ impl Declarations {
     fn interface(&mut self, interface: &TSInterfaceDeclaration<'_>, prefix: &str) {
         let own = type_text::declared(interface.type_parameters.as_deref());
         let row = self.row(join(prefix, &interface.id.name), Kind::Interface);
-        row.ext.extend(interface.extends.iter().filter_map(|base| type_text::path(&base.type_name)));
+        row.ext
+            .extend(interface.extends.iter().filter_map(|base| type_text::path(&base.type_name)));
         for signature in &interface.body.body {
             object_member(row, signature, &own);
         }
@@ -119,7 +120,8 @@ impl Declarations {
             returns: function.return_type.as_deref(),
         };
         let new = signature.member(MemberKind::Method, &[]);
-        let known = self.rows.get(&join(prefix, &id.name)).is_some_and(|row| row.kind == Kind::Function);
+        let known =
+            self.rows.get(&join(prefix, &id.name)).is_some_and(|row| row.kind == Kind::Function);
         let row = self.row(join(prefix, &id.name), Kind::Function);
         let merged = if known { overload(of_row(row), new) } else { new };
         (row.t, row.min, row.max, row.cb) = (merged.t, merged.min, merged.max, merged.cb);

@@ -21,5 +21,7 @@ pub(super) fn get(version: &str) -> Option<&'static Index> {
         }
         _ => return None,
     };
-    Some(cell.get_or_init(|| Index::read(bytes).expect("the embedded index was made by this crate")))
+    Some(
+        cell.get_or_init(|| Index::read(bytes).expect("the embedded index was made by this crate")),
+    )
 }

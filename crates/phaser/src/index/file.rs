@@ -15,7 +15,9 @@ const MAX_ROWS: usize = 100_000;
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// It is too large.
-    #[error("the file has {0} bytes, more than {MAX_BYTES}: give Phaser's own `types/phaser.d.ts`, or an index made from it")]
+    #[error(
+        "the file has {0} bytes, more than {MAX_BYTES}: give Phaser's own `types/phaser.d.ts`, or an index made from it"
+    )]
     TooLarge(usize),
     /// It is no declaration file.
     #[error("line {line} of the declarations does not parse: {message}")]
@@ -29,16 +31,24 @@ pub enum IndexError {
     #[error("the declarations have no namespace `Phaser`: give Phaser's own `types/phaser.d.ts`")]
     NoPhaser,
     /// There is nothing in it.
-    #[error("the index is empty: its first line must be a header with `format`, `phaser`, `sha256` and `rows`")]
+    #[error(
+        "the index is empty: its first line must be a header with `format`, `phaser`, `sha256` and `rows`"
+    )]
     Empty,
     /// The header is not one.
-    #[error("the first line of the index is no header with `format`, `phaser`, `sha256` and `rows`")]
+    #[error(
+        "the first line of the index is no header with `format`, `phaser`, `sha256` and `rows`"
+    )]
     Header(#[source] serde_json::Error),
     /// It was made by another version of this program.
-    #[error("the index has format {0}, and this version reads {FORMAT}: make it again with `whet env phaser index`")]
+    #[error(
+        "the index has format {0}, and this version reads {FORMAT}: make it again with `whet env phaser index`"
+    )]
     Format(u32),
     /// It describes another version of Phaser.
-    #[error("the index describes Phaser {found}, and {wanted} is asked for: make one from the declarations of {wanted}")]
+    #[error(
+        "the index describes Phaser {found}, and {wanted} is asked for: make one from the declarations of {wanted}"
+    )]
     Version {
         /// What the header says.
         found: String,
@@ -55,13 +65,17 @@ pub enum IndexError {
         source: serde_json::Error,
     },
     /// A row is larger than any row of ours.
-    #[error("line {line} of the index has a path or a type of more than {MAX_TYPE_CHARS} characters")]
+    #[error(
+        "line {line} of the index has a path or a type of more than {MAX_TYPE_CHARS} characters"
+    )]
     LongText {
         /// The line, from 1.
         line: usize,
     },
     /// Two rows have one path.
-    #[error("line {line} of the index repeats the path of an earlier row, or is not in the order of paths")]
+    #[error(
+        "line {line} of the index repeats the path of an earlier row, or is not in the order of paths"
+    )]
     Order {
         /// The line, from 1.
         line: usize,

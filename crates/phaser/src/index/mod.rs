@@ -64,7 +64,8 @@ impl Index {
         corrections::correct(&mut rows, version);
         prune::prune(&mut rows);
         let rows: Vec<Row> = rows.into_values().collect();
-        let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 =
+            Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
         let header =
             Header { format: FORMAT, phaser: version.to_owned(), sha256, rows: rows.len() };
         Ok(Self::new(header, rows))

@@ -131,7 +131,8 @@ impl Tables {
         }
         let is_value = matches!(row.kind, Kind::Function | Kind::Const | Kind::Typedef);
         if is_value && (row.t.is_some() || row.kind == Kind::Function) {
-            let k = if row.kind == Kind::Function { MemberKind::Method } else { MemberKind::Property };
+            let k =
+                if row.kind == Kind::Function { MemberKind::Method } else { MemberKind::Property };
             let (t, cb) = (row.t.clone(), row.cb.clone());
             own.constructor =
                 Some(self.shape(&Member { k, t, st: true, min: row.min, max: row.max, cb }));

@@ -41,13 +41,19 @@ pub(super) fn declared(declared: Option<&TSTypeParameterDeclaration<'_>>) -> Vec
 pub(super) fn path(name: &TSTypeName<'_>) -> Option<String> {
     match name {
         TSTypeName::IdentifierReference(name) => Some(name.name.to_string()),
-        TSTypeName::QualifiedName(both) => Some(format!("{}.{}", path(&both.left)?, both.right.name)),
+        TSTypeName::QualifiedName(both) => {
+            Some(format!("{}.{}", path(&both.left)?, both.right.name))
+        }
         TSTypeName::ThisExpression(_) => None,
     }
 }
 
 /// The text of a function type: types of its parameters in brackets.
-pub(super) fn function(params: &FormalParameters<'_>, names: TypeNames<'_>, depth: usize) -> String {
+pub(super) fn function(
+    params: &FormalParameters<'_>,
+    names: TypeNames<'_>,
+    depth: usize,
+) -> String {
     let one = |param: &oxc_ast::ast::FormalParameter<'_>| {
         let ty = param.type_annotation.as_ref();
         ty.and_then(|ty| write(&ty.type_annotation, names, depth + 1))
@@ -99,7 +105,10 @@ fn named(name: String, arguments: &[String], names: TypeNames<'_>) -> Option<Str
         return Some(format!("${position}"));
     }
     if name == "Array" {
-        return arguments.first().filter(|one| *one != "?").map(|one| format!("{}[]", bracketed(one)));
+        return arguments
+            .first()
+            .filter(|one| *one != "?")
+            .map(|one| format!("{}[]", bracketed(one)));
     }
     if arguments.iter().all(|argument| argument == "?") {
         return Some(name);
@@ -115,8 +124,10 @@ fn joined(types: &[TSType<'_>], sign: char, names: TypeNames<'_>, depth: usize) 
             parts.push(text);
         }
     }
-    let texts: Vec<String> =
-        parts.iter().map(|part| if parts.len() > 1 { bracketed(part) } else { part.clone() }).collect();
+    let texts: Vec<String> = parts
+        .iter()
+        .map(|part| if parts.len() > 1 { bracketed(part) } else { part.clone() })
+        .collect();
     Some(texts.join(&sign.to_string()))
 }
 
