@@ -1,10 +1,17 @@
-//! Measures the static check on a folder of programs: `survey FOLDER [INDEX.jsonl | VERSION]`.
+//! Measures the static check on a folder of programs: `survey FOLDER INDEX.jsonl|VERSION OUT.txt`.
 //!
-//! It prints how many programs parse, how many uses of Phaser are resolved, which names are reported as
+//! It writes how many programs parse, how many uses of Phaser are resolved, which names are reported as
 //! unknown, how many programs a second are checked on one core, and the recall on invented names: in each
 //! program one call of a method of Phaser gets another name, `name` becomes `nameEx`. The call is chosen by
 //! the path of the program among all calls of methods that the index knows by name, whether the check
 //! resolves them or not; calls on `Math`, `console` and their like and methods of arrays do not count.
+//!
+//! On the 2,000 official examples of Phaser 3.86 outside of the excluded folders, against the index of 3.90.0:
+//! 66,700 uses resolved, 10 programs with an unknown name (0.5 %), none with too few arguments, recall 97.3 %,
+//! 7,000 to 10,000 programs a second on one core of a shared 2-core machine in release. All ten were looked up
+//! in the engine and name what it does not have: a class and constants that were removed
+//! (`Phaser.Cameras.Controls.Smoothed`, `Phaser.DOM.FIT`, `KeyboardPlugin.stopListeners`), Arcade's methods on
+//! an image without a body, and fields that nothing sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -87,8 +94,9 @@ const BUILT_IN: [&str; 40] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(folder) = arguments.first() else { return Err("usage: survey FOLDER [INDEX]".into()) };
-    let given = arguments.get(1).map_or("3", String::as_str);
+    let [folder, given, out] = &arguments[..] else {
+        return Err("usage: survey FOLDER INDEX.jsonl|VERSION OUT.txt".into());
+    };
     let read;
     let index = if let Some(index) = Index::embedded(given) {
         index
@@ -99,8 +107,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut programs = Vec::new();
     collect(Path::new(folder), &mut programs)?;
     programs.sort();
-    on_big_stack(|stack| survey(&programs, index, stack))??;
-    Ok(())
+    let text = on_big_stack(|stack| survey(&programs, index, stack))??;
+    Ok(std::fs::write(out, text)?)
 }
 
 fn collect(folder: &Path, programs: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -114,7 +122,7 @@ fn collect(folder: &Path, programs: &mut Vec<PathBuf>) -> std::io::Result<()> {
             if !EXCLUDED.contains(&name.as_str()) {
                 collect(&path, programs)?;
             }
-        } else if name.ends_with(".js") {
+        } else if path.extension().is_some_and(|kind| kind == "js") {
             programs.push(path);
         }
     }
@@ -135,7 +143,7 @@ struct Totals {
     lifecycle: [usize; 5],
 }
 
-fn survey(programs: &[PathBuf], index: &Index, stack: &BigStack) -> std::io::Result<()> {
+fn survey(programs: &[PathBuf], index: &Index, stack: &BigStack) -> std::io::Result<String> {
     let methods: BTreeSet<&str> = method_names(index);
     let mut totals = Totals::default();
     let mut texts = Vec::new();
@@ -154,8 +162,7 @@ fn survey(programs: &[PathBuf], index: &Index, stack: &BigStack) -> std::io::Res
             mutate(&mut totals, name, text, &Checker { index, methods: &methods, stack });
         }
     }
-    print(&totals, texts.len(), seconds);
-    Ok(())
+    Ok(report(&totals, texts.len(), seconds))
 }
 
 fn method_names(index: &Index) -> BTreeSet<&str> {
@@ -248,48 +255,42 @@ fn calls(text: &str, methods: &BTreeSet<&str>) -> Vec<Span> {
     nodes.iter().filter_map(|node| call(node.kind())).collect()
 }
 
-#[expect(clippy::print_stdout, reason = "a report for a person")]
 #[expect(clippy::cast_precision_loss, reason = "counts of files")]
-fn print(totals: &Totals, programs: usize, seconds: f64) {
-    println!("excluded: names with an underscore in front, and folders {}", EXCLUDED.join(", "));
-    println!("programs: {programs}, {:.0} a second", programs as f64 / seconds);
-    println!("do not parse: {}", totals.failures.len());
-    println!("lifecycle (preload, create, update, class, game): {:?}", totals.lifecycle);
-    println!("resolved uses: {}", totals.resolved);
-    let share = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
-    println!(
-        "programs with unknown names: {} ({:.2} %)",
-        totals.alarmed,
-        share(totals.alarmed, programs)
-    );
-    println!(
-        "programs with few arguments: {} ({:.2} %)",
-        totals.few_programs,
-        share(totals.few_programs, programs)
-    );
-    println!(
-        "recall: {} of {} ({:.2} %)",
-        totals.caught,
-        totals.mutants,
-        share(totals.caught, totals.mutants)
-    );
-    if std::env::var_os("SURVEY_BRIEF").is_some() {
-        return;
+fn report(totals: &Totals, programs: usize, seconds: f64) -> String {
+    let percent = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
+    let mut lines = vec![
+        format!("excluded: names with an underscore in front, and folders {}", EXCLUDED.join(", ")),
+        format!("programs: {programs}, {:.0} a second", programs as f64 / seconds),
+        format!("do not parse: {}", totals.failures.len()),
+        format!("lifecycle (preload, create, update, class, game): {:?}", totals.lifecycle),
+        format!("resolved uses: {}", totals.resolved),
+        format!(
+            "programs with unknown names: {} ({:.2} %)",
+            totals.alarmed,
+            percent(totals.alarmed, programs)
+        ),
+        format!(
+            "programs with few arguments: {} ({:.2} %)",
+            totals.few_programs,
+            percent(totals.few_programs, programs)
+        ),
+        format!(
+            "recall: {} of {} ({:.2} %)",
+            totals.caught,
+            totals.mutants,
+            percent(totals.caught, totals.mutants)
+        ),
+    ];
+    for (title, found) in [("unknown names", &totals.alarms), ("few arguments", &totals.few)] {
+        lines.push(format!("{title}:"));
+        for (what, places) in found {
+            let first = places.iter().next().map_or("", String::as_str);
+            lines.push(format!("  {} {what}: {first}", places.len()));
+        }
     }
-    println!("\nunknown names:");
-    for (what, places) in &totals.alarms {
-        println!("  {} {what}: {}", places.len(), places.iter().next().map_or("", String::as_str));
+    for (title, listed) in [("not parsed", &totals.failures), ("missed", &totals.missed)] {
+        lines.push(format!("{title}:"));
+        lines.extend(listed.iter().map(|one| format!("  {one}")));
     }
-    println!("\nfew arguments:");
-    for (what, places) in &totals.few {
-        println!("  {} {what}: {}", places.len(), places.iter().next().map_or("", String::as_str));
-    }
-    println!("\nnot parsed:");
-    for failure in &totals.failures {
-        println!("  {failure}");
-    }
-    println!("\nmissed:");
-    for missed in &totals.missed {
-        println!("  {missed}");
-    }
+    lines.join("\n") + "\n"
 }

@@ -122,6 +122,11 @@ fn matter_mixes_members_into_any_game_object() {
 }
 
 #[test]
+fn what_matter_takes_over_stays_what_it_was() {
+    assert_unknown("this.matter.add.gameObject(this.add.text(1, 2, 'a')).setText('b');", &[]);
+}
+
+#[test]
 fn parameters_that_the_engine_does_without_are_not_asked_for() {
     let source = scene(
         "this.add.text(1, 2); this.add.sprite(1, 2); this.physics.add.collider(g); Phaser.Geom.Rectangle.Random(r); this.add.image();",

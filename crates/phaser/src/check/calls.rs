@@ -111,11 +111,17 @@ impl<'a> Inference<'_, 'a> {
                     return Value::Unknown;
                 }
                 match self.substitute(shape.ty, hit.receiver, given) {
-                    Value::Known { ty, .. } if hit.is_factory => Value::Known { ty, exact: true },
+                    Value::Known { ty, .. } if hit.is_factory && self.is_one_class(ty) => {
+                        Value::Known { ty, exact: true }
+                    }
                     other => other,
                 }
             }
         }
+    }
+
+    fn is_one_class(&self, ty: TypeId) -> bool {
+        matches!(self.index.tables.types.get(ty), Type::Instance(..))
     }
 
     fn call_value(&mut self, callee: Value<'a>, given: &'a [Argument<'a>]) -> Value<'a> {

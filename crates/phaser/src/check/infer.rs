@@ -288,7 +288,7 @@ impl<'s, 'a> Inference<'s, 'a> {
     }
 
     pub(super) fn table(&self, row: RowId) -> &'s Table {
-        &self.index.tables.tables[row as usize]
+        &self.index.tables.rows[row as usize]
     }
 
     /// The class, namespace or function of Phaser that a value is.

@@ -16,6 +16,7 @@ mod names;
 mod nearest;
 mod parameters;
 mod place;
+mod scenes;
 mod syntax;
 mod this_value;
 mod uses;

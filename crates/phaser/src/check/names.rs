@@ -86,7 +86,7 @@ pub(super) fn is_this(expression: &Expression<'_>) -> bool {
 }
 
 /// The arguments of a call or of `new`.
-pub(super) fn arguments<'a>(kind: AstKind<'a>) -> Option<(&'a Expression<'a>, &'a [Argument<'a>])> {
+pub(super) fn arguments(kind: AstKind<'_>) -> Option<(&Expression<'_>, &[Argument<'_>])> {
     match kind {
         AstKind::CallExpression(call) => Some((&call.callee, &call.arguments)),
         AstKind::NewExpression(call) => Some((&call.callee, &call.arguments)),

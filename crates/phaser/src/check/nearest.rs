@@ -33,7 +33,8 @@ mod tests {
         let of = |name| {
             nearest(name, ["setVelocityX", "setVelocity", "setVelocityY", "play"].into_iter())
         };
-        assert_eq!(of("setVelocityEx").as_deref(), Some("setVelocityX"));
+        assert_eq!(of("setVelocityEx").as_deref(), Some("setVelocity"));
+        assert_eq!(of("setVelocityXx").as_deref(), Some("setVelocityX"));
         assert_eq!(of("setvelocity").as_deref(), Some("setVelocity"));
         assert_eq!(of("plays").as_deref(), Some("play"));
         assert_eq!(of("explode"), None);

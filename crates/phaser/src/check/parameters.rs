@@ -86,10 +86,10 @@ impl<'a> Inference<'_, 'a> {
         let nodes = self.semantic.nodes();
         match (nodes.kind(function), nodes.parent_kind(function)) {
             (AstKind::Function(declared), _) if declared.is_declaration() => {
-                declared.id.as_ref().map(|name| name.symbol_id())
+                declared.id.as_ref().map(oxc_ast::ast::BindingIdentifier::symbol_id)
             }
             (_, AstKind::VariableDeclarator(variable)) => {
-                variable.id.get_binding_identifier().map(|name| name.symbol_id())
+                variable.id.get_binding_identifier().map(oxc_ast::ast::BindingIdentifier::symbol_id)
             }
             _ => None,
         }
@@ -190,7 +190,7 @@ impl<'a> Inference<'_, 'a> {
         match tables.types.get(ty) {
             Type::Function(parameters) => parameters.get(at).map(|ty| filled(*ty)),
             Type::Instance(row, arguments) => {
-                let own = tables.tables[*row as usize].own?;
+                let own = tables.rows[*row as usize].own?;
                 let arguments: Vec<TypeId> = arguments.iter().map(|ty| filled(*ty)).collect();
                 self.parameter_type(tables.shapes[own as usize].ty, at, &arguments, depth + 1)
             }
@@ -229,7 +229,7 @@ impl<'a> Inference<'_, 'a> {
         let tables = &self.index.tables;
         match tables.types.get(ty) {
             Type::Instance(row, _) => {
-                let slot = find(&tables.tables[*row as usize].instance, tables.name(key)?)?;
+                let slot = find(&tables.rows[*row as usize].instance, tables.name(key)?)?;
                 match slot {
                     crate::index::table::Slot::Member(shape) => {
                         Some(tables.shapes[shape as usize].ty)

@@ -4,7 +4,7 @@ use oxc_allocator::Allocator;
 use oxc_ast::ast::Program;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::{Semantic, SemanticBuilder};
-use oxc_span::SourceType;
+use oxc_span::{LabeledSpan, SourceType};
 
 use super::findings::{MAX_FINDINGS, ParseError, ParseFindings, ParseMode, shorten};
 use super::place::Places;
@@ -35,7 +35,7 @@ pub(super) fn parse<T>(
         let parsed = Parser::new(&arena, source, goal).with_options(options).parse();
         let mut problems = Vec::new();
         for problem in parsed.diagnostics.iter().take(MAX_FINDINGS) {
-            let offset = problem.labels.first().map_or(0, |label| label.offset());
+            let offset = problem.labels.first().map_or(0, LabeledSpan::offset);
             problems.push(Problem { offset, message: problem.message.to_string() });
         }
         if parsed.panicked || !problems.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn parse<T>(
             .with_check_syntax_error(true)
             .build(program);
         for problem in built.diagnostics.iter().take(MAX_FINDINGS) {
-            let offset = problem.labels.first().map_or(0, |label| label.offset());
+            let offset = problem.labels.first().map_or(0, LabeledSpan::offset);
             problems.push(Problem { offset, message: problem.message.to_string() });
         }
         if !problems.is_empty() {

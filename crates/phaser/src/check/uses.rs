@@ -31,7 +31,7 @@ struct Use<'a> {
 ///
 /// Nodes are taken from the last to the first: what an expression is made of comes after it, and so is known
 /// when it is needed, however deep the expression is.
-pub(super) fn uses<'a>(inference: &mut Inference<'_, 'a>, places: &Places<'_>) -> ApiFindings {
+pub(super) fn uses(inference: &mut Inference<'_, '_>, places: &Places<'_>) -> ApiFindings {
     let nodes = inference.semantic.nodes();
     let count = nodes.len();
     let mut findings = ApiFindings::default();

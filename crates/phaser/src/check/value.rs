@@ -35,10 +35,11 @@ impl PartialEq for Value<'_> {
         match (self, other) {
             (Self::Unknown, Self::Unknown) | (Self::Nothing, Self::Nothing) => true,
             (Self::Known { ty: a, exact: b }, Self::Known { ty: c, exact: d }) => a == c && b == d,
-            (Self::Object(a), Self::Object(b)) | (Self::Class(a), Self::Class(b)) => a == b,
+            (Self::Object(a), Self::Object(b))
+            | (Self::Class(a), Self::Class(b))
+            | (Self::Several(a), Self::Several(b)) => a == b,
             (Self::Function(a), Self::Function(b)) => a == b,
             (Self::Literal(a), Self::Literal(b)) => std::ptr::eq(*a, *b),
-            (Self::Several(a), Self::Several(b)) => a == b,
             _ => false,
         }
     }

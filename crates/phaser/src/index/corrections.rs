@@ -73,10 +73,11 @@ const MEMBERS_OF_GROUP: [&str; 8] = [
     "getLastNth",
 ];
 
-/// Members that the engine has and does not declare: `path#name` of an instance, `path.name` static.
-const UNDECLARED: [&str; 2] = [
-    include_str!("../../../../assets/phaser/undeclared-3.txt"),
-    include_str!("../../../../assets/phaser/undeclared-4.txt"),
+/// Members that the engine has and does not declare, by the start of its version: `path#name` of an instance,
+/// `path.name` static.
+const UNDECLARED: [(&str, &str); 2] = [
+    ("3.", include_str!("../../../../assets/phaser/undeclared-3.txt")),
+    ("4.", include_str!("../../../../assets/phaser/undeclared-4.txt")),
 ];
 
 /// Whether `path` is on the list of open declarations.
@@ -104,8 +105,8 @@ pub(super) fn correct(rows: &mut BTreeMap<String, Row>, version: &str) {
             }
         }
     }
-    let undeclared = if version.starts_with("4.") { UNDECLARED[1] } else { UNDECLARED[0] };
-    undeclared.lines().for_each(|line| declare(rows, line));
+    let undeclared = UNDECLARED.iter().filter(|(release, _)| version.starts_with(release));
+    undeclared.flat_map(|(_, names)| names.lines()).for_each(|line| declare(rows, line));
 }
 
 fn declare(rows: &mut BTreeMap<String, Row>, line: &str) {

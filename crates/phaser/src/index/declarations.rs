@@ -123,7 +123,7 @@ impl Declarations {
         let known =
             self.rows.get(&join(prefix, &id.name)).is_some_and(|row| row.kind == Kind::Function);
         let row = self.row(join(prefix, &id.name), Kind::Function);
-        let merged = if known { overload(of_row(row), new) } else { new };
+        let merged = if known { overload(of_row(row), &new) } else { new };
         (row.t, row.min, row.max, row.cb) = (merged.t, merged.min, merged.max, merged.cb);
     }
 
@@ -226,7 +226,7 @@ fn of_row(row: &Row) -> Member {
 }
 
 /// One member for two overloads: types that differ are dropped.
-fn overload(one: Member, other: Member) -> Member {
+fn overload(one: Member, other: &Member) -> Member {
     let max = one.max.zip(other.max).map(|(a, b)| a.max(b));
     let cb = one.cb.into_iter().filter(|(at, ty)| other.cb.get(at) == Some(ty)).collect();
     let t = one.t.filter(|t| other.t.as_ref() == Some(t));
@@ -235,7 +235,7 @@ fn overload(one: Member, other: Member) -> Member {
 
 fn insert(row: &mut Row, name: String, new: Member) {
     let merged = match row.members.remove(&name) {
-        Some(old) if old.k == new.k && old.k == MemberKind::Method => overload(old, new),
+        Some(old) if old.k == new.k && old.k == MemberKind::Method => overload(old, &new),
         _ => new,
     };
     row.members.insert(name, merged);

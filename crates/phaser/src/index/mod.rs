@@ -16,7 +16,7 @@ pub(crate) mod types;
 
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
-use oxc_span::SourceType;
+use oxc_span::{LabeledSpan, SourceType};
 use sha2::{Digest, Sha256};
 use whetstone_core::stack::BigStack;
 
@@ -52,7 +52,7 @@ impl Index {
         let arena = Allocator::default();
         let parsed = Parser::new(&arena, text, SourceType::d_ts()).parse();
         if let Some(problem) = parsed.diagnostics.first() {
-            let offset = problem.labels.first().map_or(0, |label| label.offset());
+            let offset = problem.labels.first().map_or(0, LabeledSpan::offset);
             let before = text.get(..offset as usize).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
             return Err(IndexError::Declarations { line, message: problem.message.to_string() });
@@ -64,8 +64,7 @@ impl Index {
         corrections::correct(&mut rows, version);
         prune::prune(&mut rows);
         let rows: Vec<Row> = rows.into_values().collect();
-        let sha256 =
-            Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hexadecimal(text.as_bytes());
         let header =
             Header { format: FORMAT, phaser: version.to_owned(), sha256, rows: rows.len() };
         Ok(Self::new(header, rows))
@@ -97,7 +96,7 @@ impl Index {
 
     /// SHA-256 of the index file as [`Self::write`] gives it, for keys of caches.
     pub fn digest(&self) -> String {
-        Sha256::digest(self.write().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(self.write().as_bytes())
     }
 
     /// The first line of the file.
@@ -114,4 +113,12 @@ impl Index {
         let tables = Tables::new(&rows);
         Self { header, rows, tables }
     }
+}
+
+/// SHA-256 of bytes, in hexadecimal.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits = |byte: u8| {
+        [byte >> 4, byte & 15].map(|half| char::from(b"0123456789abcdef"[usize::from(half)]))
+    };
+    Sha256::digest(bytes).into_iter().flat_map(digits).collect()
 }

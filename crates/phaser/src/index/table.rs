@@ -58,7 +58,8 @@ pub(crate) struct Table {
 /// All tables of an index.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    pub(crate) tables: Vec<Table>,
+    /// One of each row.
+    pub(crate) rows: Vec<Table>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) types: Types,
     pub(crate) names: HashMap<Box<str>, NameId>,
@@ -83,7 +84,7 @@ impl Tables {
         let id = |at: usize| RowId::try_from(at).unwrap_or(RowId::MAX);
         let paths = rows.iter().enumerate().map(|(at, row)| (row.path.clone(), id(at))).collect();
         let mut all = Self {
-            tables: Vec::with_capacity(rows.len()),
+            rows: Vec::with_capacity(rows.len()),
             shapes: Vec::new(),
             types: Types::new(),
             names: HashMap::new(),
@@ -95,7 +96,7 @@ impl Tables {
             let mut table = all.inherited(id(at), row, rows, &own);
             table.space = Some(all.types.add(Type::Space(id(at))));
             table.made = Some(all.types.add(Type::Instance(id(at), Box::default())));
-            all.tables.push(table);
+            all.rows.push(table);
         }
         all.nest(rows);
         all.descend(rows);
@@ -189,9 +190,9 @@ impl Tables {
             let Some(parent) = self.paths.get(parent).copied() else { continue };
             let name = self.intern(name);
             let slot = Slot::Row(RowId::try_from(at).unwrap_or(RowId::MAX));
-            self.tables[parent as usize].statics.push((name, slot));
+            self.rows[parent as usize].statics.push((name, slot));
         }
-        for table in &mut self.tables {
+        for table in &mut self.rows {
             // A declaration inside stands behind a static member of its name, and so loses.
             table.statics.sort_by_key(|(name, _)| *name);
             table.statics.dedup_by_key(|(name, _)| *name);
@@ -199,10 +200,10 @@ impl Tables {
     }
 
     fn descend(&mut self, rows: &[Row]) {
-        for at in 0..self.tables.len() {
-            let ancestors = self.tables[at].ancestors.clone();
+        for at in 0..self.rows.len() {
+            let ancestors = self.rows[at].ancestors.clone();
             for ancestor in ancestors.into_iter().skip(1) {
-                self.tables[ancestor as usize]
+                self.rows[ancestor as usize]
                     .descendants
                     .push(RowId::try_from(at).unwrap_or(RowId::MAX));
             }
@@ -215,8 +216,8 @@ impl Tables {
         for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.kind == Kind::Typedef) {
             for base in &row.ext {
                 let Some(base) = self.paths.get(base).copied() else { continue };
-                let heirs = self.tables[base as usize].descendants.clone();
-                self.tables[at].descendants.extend(heirs);
+                let heirs = self.rows[base as usize].descendants.clone();
+                self.rows[at].descendants.extend(heirs);
             }
         }
     }
@@ -225,7 +226,7 @@ impl Tables {
     pub(crate) fn resolve(&self, mut ty: TypeId) -> TypeId {
         for _ in 0..8 {
             let Type::Instance(row, _) = self.types.get(ty) else { return ty };
-            let table = &self.tables[*row as usize];
+            let table = &self.rows[*row as usize];
             match table.own.map(|own| &self.shapes[own as usize]) {
                 Some(own) if !own.is_method && own.ty != ANY => ty = own.ty,
                 _ => return ty,
