@@ -206,3 +206,26 @@ fn types_that_do_not_parse_say_nothing() {
         assert_eq!(found.unknown[0].what, "Phaser.Scene.b");
     }
 }
+
+#[test]
+fn declarations_of_a_known_release_are_corrected() {
+    let text = "declare namespace Phaser { namespace GameObjects {
+        class GameObject { }
+        class Group { create(x: number): any; clear(): any; }
+        class GameObjectFactory { text(x: number, y: number, text: string): any; star(x: number): any; }
+    } namespace Display { class Color { } } namespace Scale { } }";
+    let rows = |version: &str| {
+        let made = on_big_stack(|stack| Index::from_declarations(text, version, stack)).unwrap();
+        made.unwrap().rows().to_vec()
+    };
+    let released = rows("3.90.0");
+    let of = |path: &str| &released.iter().find(|row| row.path == path).unwrap().members;
+    let group = of("Phaser.GameObjects.Group");
+    assert_eq!(group["create"].t.as_deref(), Some("Phaser.GameObjects.GameObject"));
+    assert_eq!(group["clear"].t, None);
+    let factory = of("Phaser.GameObjects.GameObjectFactory");
+    assert_eq!((factory["text"].min, factory["star"].min), (0, 1));
+    assert!(!of("Phaser.Display.Color")["r"].st);
+    assert!(of("Phaser.Scale")["LANDSCAPE_SECONDARY"].st);
+    assert!(rows("9.0.0").iter().all(|row| row.path != "Phaser.Scale" || row.members.is_empty()));
+}
