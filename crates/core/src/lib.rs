@@ -27,6 +27,7 @@ pub mod judgement;
 pub mod lines;
 pub mod message;
 pub mod metric;
+pub mod nesting;
 pub mod outcome;
 pub mod preference;
 pub mod program;

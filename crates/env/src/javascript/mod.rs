@@ -6,11 +6,10 @@
 //!
 //! Quality is not measured here, and so earns nothing.
 
-mod nesting;
-
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
 use oxc_span::SourceType;
+use whetstone_core::nesting;
 use whetstone_core::tests::Tests;
 
 use crate::stack::BigStack;

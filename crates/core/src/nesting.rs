@@ -6,10 +6,10 @@
 //! or a template is not taken apart, so brackets in those count too.
 
 /// Deeper than this no honest program goes; the engine itself gives up at a few thousand.
-pub(super) const MAX_DEPTH: usize = 500;
+pub const MAX_DEPTH: usize = 500;
 
 /// Whether brackets are nested deeper than [`MAX_DEPTH`].
-pub(super) fn is_too_deep(source: &str) -> bool {
+pub fn is_too_deep(source: &str) -> bool {
     let bytes = source.as_bytes();
     deepest(bytes.iter().copied()) > MAX_DEPTH && deepest(code(bytes)) > MAX_DEPTH
 }
