@@ -111,6 +111,14 @@ pub enum BuildError {
         /// The task that names it; else the settings do.
         task: Option<TaskId>,
     },
+    /// What the environment runs programs with is not there.
+    #[error("the environment `{kind}` cannot be built: {problem}")]
+    Missing {
+        /// The environment.
+        kind: &'static str,
+        /// What is missing or damaged.
+        problem: String,
+    },
     /// A task lacks what its environment needs.
     #[error("cannot open task `{task}`")]
     Task {

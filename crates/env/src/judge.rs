@@ -72,6 +72,8 @@ fn options(config: &SandboxConfig) -> Options {
         python: config.python.clone(),
         workers: config.workers,
         minimum: config.min_isolation,
+        // What is damaged is named where Phaser is needed.
+        phaser: crate::phaser::installed().ok().flatten(),
         ..Options::new(command)
     }
 }

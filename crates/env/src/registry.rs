@@ -14,13 +14,14 @@ use whetstone_core::task::{PROGRAM, Task, TaskId};
 
 use crate::environment::{BuildError, EnvError, Environment, Episode, Setup};
 use crate::python::PythonEnvironment;
-use crate::{guess, python, solver};
+use crate::{guess, phaser, python, solver};
 
 /// Every environment, by the kind that tasks and `env.kind` name.
 pub const ENVIRONMENTS: &[Registered] = &[
     Registered { kind: PROGRAM, build: python::build },
     Registered { kind: guess::KIND, build: guess::build },
     Registered { kind: solver::KIND, build: solver::build },
+    Registered { kind: phaser::KIND, build: phaser::build },
 ];
 
 /// An environment that can be chosen.
@@ -40,6 +41,10 @@ pub fn hint(err: &BuildError) -> String {
             let known: Vec<&str> = ENVIRONMENTS.iter().map(|known| known.kind).collect();
             let place = if task.is_some() { "`body.kind` of the task" } else { "`env.kind`" };
             format!("set {place} to one of: {}", known.join(", "))
+        }
+        BuildError::Missing { .. } => {
+            "`npm pack phaser@3.90.0` makes the package that `whet env phaser install` takes"
+                .to_owned()
         }
         BuildError::Task { .. } => "correct the task's `body`".to_owned(),
     }
