@@ -8,6 +8,7 @@ use whetstone_config::Sources;
 pub use crate::bench::BenchArgs;
 pub use crate::board::BoardArgs;
 pub use crate::data::DataCommand;
+pub use crate::env_command::EnvCommand;
 pub use crate::eval::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 pub use crate::export::ExportArgs;
 pub use crate::generate::GenerateArgs;
@@ -174,6 +175,10 @@ pub enum Command {
     /// Show, check and explain settings
     #[command(subcommand)]
     Config(ConfigCommand),
+
+    /// Set up what environments need
+    #[command(subcommand)]
+    Env(EnvCommand),
 
     /// Tries one kernel feature in a process of its own, for `whet doctor`.
     #[command(name = "__probe", hide = true)]

@@ -13,6 +13,7 @@ pub mod cli;
 mod config_command;
 mod data;
 mod doctor;
+mod env_command;
 mod eval;
 pub mod exit;
 mod export;
@@ -65,6 +66,7 @@ pub fn run() -> Exit {
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),
+        Command::Env(command) => env_command::run(command, printer),
         Command::Probe(args) => Ok(doctor::probe(args.feature)),
         Command::Judge(args) => Ok(judge(&args.arguments, printer)),
     };

@@ -9,6 +9,7 @@ pub mod formats;
 pub mod judge;
 pub mod kernel;
 pub mod machine;
+pub mod phaser;
 pub mod python;
 pub mod student;
 pub mod teacher;
@@ -29,6 +30,7 @@ pub const CHECKS: &[fn(&Config) -> Finding] = &[
     kernel::cgroups,
     judge::isolation,
     judge::self_test,
+    phaser::engine,
     machine::disk,
     machine::memory,
     machine::cores,

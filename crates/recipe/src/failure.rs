@@ -231,6 +231,14 @@ pub enum Failure {
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Phaser cannot be installed, or its declarations cannot be read.
+    #[error("{problem}")]
+    Phaser {
+        /// Why not.
+        problem: String,
+        /// A suggestion for the user.
+        hint: &'static str,
+    },
     /// Programs cannot be judged here.
     #[error("cannot judge programs: {problem}")]
     Judge {
@@ -345,7 +353,9 @@ impl Failure {
                 "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/val.jsonl` of \
                  `whet data prepare`",
             ),
-            Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
+            Self::Usage { hint, .. } | Self::Judge { hint, .. } | Self::Phaser { hint, .. } => {
+                Some(*hint)
+            }
             Self::NoPairs { .. } => Some(MAKE_PAIRS),
             Self::Rows(_) => Some(
                 "a row has `instruction`, `input` and `output`, and may have `history`: \

@@ -96,3 +96,121 @@ fn gates(validation: &Validation) -> BTreeMap<String, Gate> {
         gate("no_tampering", !tampers, 0.0),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use whetstone_phaser::check::{Findings, Lifecycle, ParseFindings, UnknownName};
+
+    use super::super::checks::CheckResult;
+    use super::super::validation::FormatFindings;
+    use super::*;
+
+    /// A reply in which nothing is wrong, not run.
+    fn fine() -> Validation {
+        let mut findings = Findings {
+            parse: ParseFindings { ok: true, ..ParseFindings::default() },
+            lifecycle: Lifecycle { create: true, new_game: true, ..Lifecycle::default() },
+            ..Findings::default()
+        };
+        findings.api.resolved = 10;
+        Validation::of(FormatFindings { plan: Some(1.0), block: true, code: true }, findings)
+    }
+
+    fn clean_run(object_count: usize) -> RuntimeFindings {
+        RuntimeFindings {
+            stage: Stage::Done,
+            ok: true,
+            class: None,
+            error: None,
+            line: None,
+            frames: 120,
+            scenes: Vec::new(),
+            object_count,
+            objects: Vec::new(),
+            assets: Vec::new(),
+        }
+    }
+
+    fn failed_run(class: FailureClass) -> RuntimeFindings {
+        RuntimeFindings { stage: Stage::Frames, ok: false, class: Some(class), ..clean_run(3) }
+    }
+
+    fn ran(run: RuntimeFindings, outcomes: &[CheckOutcome]) -> Validation {
+        let result = |outcome: &CheckOutcome| CheckResult {
+            check: String::new(),
+            outcome: *outcome,
+            reason: None,
+        };
+        let task = outcomes.iter().map(result).collect();
+        Validation { runtime: Some(run), task, ..fine() }
+    }
+
+    fn total(validation: &Validation) -> f64 {
+        (reward(validation).total() * 1000.0).round() / 1000.0
+    }
+
+    fn assert_total(validation: &Validation, expected: f64) {
+        assert!(
+            (total(validation) - expected).abs() < 1e-9,
+            "{} is not {expected}",
+            total(validation)
+        );
+    }
+
+    #[test]
+    fn a_game_that_does_what_is_asked_earns_everything() {
+        let solved = ran(clean_run(3), &[CheckOutcome::Passed; 2]);
+        assert_total(&solved, 1.0);
+        assert!(is_solved(&solved));
+        let half = ran(clean_run(3), &[CheckOutcome::Passed, CheckOutcome::NotMeasurable]);
+        assert_total(&half, 0.875);
+        assert!(!is_solved(&half));
+    }
+
+    #[test]
+    fn what_was_not_run_is_left_out_and_not_zero() {
+        let reward = reward(&fine());
+        assert_total(&fine(), 0.5);
+        let names: Vec<&str> = reward.terms().keys().map(String::as_str).collect();
+        assert_eq!(names, ["api", "format", "lifecycle", "parse", "plan"]);
+    }
+
+    #[test]
+    fn a_game_that_shows_nothing_earns_nothing_at_run_time() {
+        assert_total(&ran(clean_run(0), &[CheckOutcome::Failed]), 0.5);
+    }
+
+    #[test]
+    fn a_program_that_ends_its_own_measurement_earns_its_static_terms_at_most() {
+        for class in [FailureClass::Timeout, FailureClass::Memory, FailureClass::Stack] {
+            assert_total(&ran(failed_run(class), &[CheckOutcome::Failed]), 0.5);
+        }
+        assert_total(&ran(failed_run(FailureClass::Tampering), &[CheckOutcome::Failed]), 0.0);
+        for class in [FailureClass::Fault, FailureClass::EnvLimit] {
+            assert_total(&ran(failed_run(class), &[CheckOutcome::Failed]), 0.6);
+        }
+    }
+
+    #[test]
+    fn names_that_phaser_does_not_have_cost_and_cap() {
+        let mut invented = ran(clean_run(3), &[CheckOutcome::Passed]);
+        let name = UnknownName { line: 1, column: 1, what: "Phaser.Foo".to_owned(), nearest: None };
+        invented.api.unknown = vec![name];
+        assert_total(&invented, UNKNOWN_API);
+        assert!(!is_solved(&invented));
+        invented.api.resolved = 0;
+        invented.runtime = None;
+        assert_total(&invented, 0.3);
+    }
+
+    #[test]
+    fn nothing_behind_a_failed_parse_is_paid_and_no_code_earns_nothing() {
+        let mut broken = ran(clean_run(3), &[CheckOutcome::Passed]);
+        broken.parse.ok = false;
+        assert_total(&broken, UNPARSED);
+        let paid: f64 = reward(&broken).terms().values().map(|term| term.paid()).sum();
+        assert!((paid - 0.05).abs() < 1e-9, "{paid}");
+        broken.format.code = false;
+        assert_total(&broken, 0.0);
+    }
+}
