@@ -9,6 +9,8 @@
 //! cargo bench --bench phaser -- phaser-3.90.0.tgz DATA survey FOLDER EVERY
 //! ```
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

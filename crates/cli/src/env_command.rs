@@ -29,7 +29,7 @@ pub enum PhaserCommand {
     /// Install Phaser from its npm package, so that games can be run
     ///
     /// Takes the archive of Phaser 3.90.0 or 4.2.1, checks its SHA-256, and compiles the engine once into your data folder
-    /// ($XDG_DATA_HOME/whetstone, or ~/.local/share/whetstone). Games run on it in the judge's jail, without a browser.
+    /// (`$XDG_DATA_HOME/whetstone`, or `~/.local/share/whetstone`). Games run on it in the judge's jail, without a browser.
     Install(InstallArgs),
 
     /// Build the index of Phaser's API from its declarations

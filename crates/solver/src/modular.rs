@@ -72,7 +72,9 @@ impl Pivots {
         }
         let rank = chosen.len();
         let mut is_pivot = vec![false; columns];
-        chosen.iter().for_each(|row| is_pivot[row.pivot] = true);
+        for row in &chosen {
+            is_pivot[row.pivot] = true;
+        }
         let free = is_pivot.iter().position(|is_pivot| !is_pivot)?;
         let pivot_columns: Vec<usize> = (0..columns).filter(|column| *column != free).collect();
         let mut augmented: Vec<Vec<u64>> = Vec::with_capacity(rank);
@@ -107,14 +109,18 @@ fn independent_rows(rows: &[SparseRow<i128>], columns: usize) -> Vec<Independent
             break;
         }
         let mut reduced = vec![0; columns];
-        row.iter().for_each(|(column, entry)| reduced[*column] = residue(*entry));
+        for (column, entry) in row {
+            reduced[*column] = residue(*entry);
+        }
         for earlier in &found {
             subtract(&mut reduced, &earlier.reduced, earlier.pivot);
         }
         // The last column is left over where possible: it holds the limits.
         let Some(pivot) = reduced.iter().position(|entry| *entry != 0) else { continue };
         let inverse = power(reduced[pivot], PRIME - 2);
-        reduced.iter_mut().for_each(|entry| *entry = product(*entry, inverse));
+        for entry in &mut reduced {
+            *entry = product(*entry, inverse);
+        }
         found.push(Independent { index, pivot, reduced });
     }
     found
@@ -206,13 +212,15 @@ impl<'a> Lifting<'a> {
         let mut denominator = BigInt::from(1);
         let mut vector = vec![BigInt::ZERO; pivots.columns.len() + 1];
         for (column, value) in pivots.columns.iter().zip(&self.values) {
-            let scaled = symmetric(value * &denominator, &self.modulus);
+            let scaled = symmetric(&(value * &denominator), &self.modulus);
             if scaled.magnitude() <= bound.magnitude() {
                 vector[*column] = scaled;
                 continue;
             }
             let fraction = fraction(&scaled, &self.modulus, &bound)?;
-            vector.iter_mut().for_each(|entry| *entry *= &fraction.denominator);
+            for entry in &mut vector {
+                *entry *= &fraction.denominator;
+            }
             denominator *= fraction.denominator;
             vector[*column] = fraction.numerator;
         }
@@ -247,12 +255,12 @@ fn fraction(residue: &BigInt, modulus: &BigInt, bound: &BigInt) -> Option<Fracti
 }
 
 /// The residue nearest to 0.
-fn symmetric(value: BigInt, modulus: &BigInt) -> BigInt {
+fn symmetric(value: &BigInt, modulus: &BigInt) -> BigInt {
     let value = value.mod_floor(modulus);
     if &value * 2_u32 > *modulus { value - modulus } else { value }
 }
 
-#[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "0 to PRIME - 1")]
+#[expect(clippy::cast_possible_truncation, reason = "0 to PRIME - 1")]
 fn residue(value: i128) -> u64 {
     value.rem_euclid(i128::from(PRIME)) as u64
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Steps that are enough.
-const STEPS: usize = 3;
+const STEPS: u8 = 3;
 /// The longest plan that is paid, in bytes.
 const MAX_BYTES: usize = 4096;
 /// Letters of a word that counts as one.
@@ -19,11 +19,11 @@ pub(super) fn worth(plan: &str, source: &str) -> f64 {
     let mut used = BTreeSet::new();
     let mut steps = 0_u8;
     for line in plan.lines() {
-        let shared: Vec<String> = words(line).filter(|word| program.contains(word)).collect();
-        let is_new = shared.into_iter().fold(false, |is_new, word| used.insert(word) || is_new);
-        steps += u8::from(is_new);
+        let known = used.len();
+        used.extend(words(line).filter(|word| program.contains(word)));
+        steps = steps.saturating_add(u8::from(used.len() > known));
     }
-    (f64::from(steps) / STEPS as f64).min(1.0)
+    f64::from(steps.min(STEPS)) / f64::from(STEPS)
 }
 
 /// Words in lower case; `addSprite` is `add` and `sprite`.

@@ -27,6 +27,10 @@ const UNPARSED: f64 = 0.05;
 const UNKNOWN_API: f64 = 0.6;
 
 /// The reward of what is known of a reply.
+///
+/// # Panics
+///
+/// Never: values, weights and caps are finite.
 pub fn reward(validation: &Validation) -> Reward {
     let parses = validation.parse.ok;
     let after_parse = |value: f64| if parses { value } else { 0.0 };

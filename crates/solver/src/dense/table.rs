@@ -113,7 +113,9 @@ impl Table {
         let width = self.nonbasic.len();
         let mut pivot = self.row(row).to_vec();
         let inverse = 1.0 / pivot[column];
-        pivot.iter_mut().for_each(|entry| *entry *= -inverse);
+        for entry in &mut pivot {
+            *entry *= -inverse;
+        }
         pivot[column] = inverse;
         let constant = -self.constants[row] * inverse;
         for other in (0..self.basic.len()).filter(|other| *other != row) {
@@ -171,7 +173,7 @@ fn typical(costs: &[f64]) -> f64 {
 }
 /// Where a variable rests: on the bound nearest to 0, which is 0 itself only without bounds on either side of it.
 fn resting(nearest: f64, lower: f64, upper: f64) -> f64 {
-    if nearest == lower || nearest == upper {
+    if nearest <= lower || nearest >= upper {
         return nearest;
     }
     if lower.is_finite() {

@@ -1,3 +1,5 @@
+//! The dense tableau against microlp.
+
 use super::*;
 use crate::limits::Limits;
 use crate::model::{Kind, Objective, Term};
