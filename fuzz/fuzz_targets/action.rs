@@ -32,7 +32,7 @@ static TASKS: LazyLock<[Task; 2]> = LazyLock::new(|| {
 static ENVIRONMENTS: LazyLock<Environments> = LazyLock::new(|| {
     let config = Config::default();
     let start_judge = || Err(StartError::Refused("no programs here".to_owned()));
-    let setup = Setup { config: &config, start_judge: &start_judge };
+    let setup = Setup { config: &config, skip_runtime: false, start_judge: &start_judge };
     Environments::for_tasks(&setup, TASKS.iter()).expect("environments")
 });
 

@@ -93,6 +93,8 @@ pub enum EnvError {
 pub struct Setup<'a> {
     /// The settings.
     pub config: &'a Config,
+    /// Programs are read and not run: what an environment pays for running them is left out.
+    pub skip_runtime: bool,
     /// Starts the judge of programs. Called only by an environment that runs programs.
     pub start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
 }

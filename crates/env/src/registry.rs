@@ -214,7 +214,7 @@ mod tests {
             Err(StartError::Refused("no judge here".to_owned()))
         };
         let tasks: Vec<Task> = lines.iter().map(|line| task(line)).collect();
-        let setup = Setup { config, start_judge: &start_judge };
+        let setup = Setup { config, skip_runtime: false, start_judge: &start_judge };
         (Environments::for_tasks(&setup, &tasks), started.load(Ordering::Relaxed))
     }
 

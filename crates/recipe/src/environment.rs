@@ -2,7 +2,7 @@
 
 use whetstone_core::config::Config;
 use whetstone_core::task::Task;
-use whetstone_env::environment::BuildError;
+use whetstone_env::environment::{BuildError, Setup};
 use whetstone_env::judge::{self, with_setup};
 use whetstone_env::registry::Environments;
 
@@ -47,8 +47,10 @@ pub(crate) fn scoring(
     run: RunPrograms,
 ) -> Result<Environments, BuildError> {
     let is_built = |task: &&Task| run != RunPrograms::No || !task.is_program(&config.env.kind);
-    let environments =
-        with_setup(config, |setup| Environments::for_tasks(setup, tasks.iter().filter(is_built)))?;
+    let environments = with_setup(config, |setup| {
+        let setup = Setup { skip_runtime: run == RunPrograms::No, ..*setup };
+        Environments::for_tasks(&setup, tasks.iter().filter(is_built))
+    })?;
     if let Some(programs) = environments.programs().filter(|_| run == RunPrograms::Warm) {
         judge::warm_up(programs.judge.as_ref(), config);
     }

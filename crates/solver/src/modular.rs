@@ -325,7 +325,9 @@ mod tests {
         for vector in [&mut a, &mut b] {
             let first = vector.iter().find(|entry| !entry.is_zero()).cloned();
             if first.is_some_and(|first| !first.is_positive()) {
-                vector.iter_mut().for_each(|entry| *entry = -entry.clone());
+                for entry in vector.iter_mut() {
+                    *entry = -entry.clone();
+                }
             }
         }
         a == b

@@ -11,13 +11,13 @@ fn every_check_has_a_number_and_a_status() {
     let folder = tempfile::tempdir().unwrap();
     let ran = whet_in(folder.path(), &["doctor"]);
     let lines: Vec<_> = ran.out.lines().filter(|line| !line.contains("hint:")).collect();
-    let (checks, rest) = lines.split_at(15);
+    let (checks, rest) = lines.split_at(16);
     for (at, line) in checks.iter().enumerate() {
         let (number, text) = line.trim().split_once(". ").expect(line);
         assert_eq!(number, (at + 1).to_string(), "{line}");
         assert!(["PASS ", "WARN ", "FAIL "].iter().any(|s| text.starts_with(s)), "{line}");
     }
-    assert!(rest[1].starts_with("15 checks: "), "{rest:?}");
+    assert!(rest[1].starts_with("16 checks: "), "{rest:?}");
     let failed = checks.iter().any(|line| line.contains(". FAIL "));
     assert_eq!(ran.code, i32::from(failed), "{}", ran.out);
 }

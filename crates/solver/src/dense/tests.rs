@@ -20,6 +20,16 @@ impl Random {
         f64::from(bits % (most + 1))
     }
 
+    fn count(&mut self, most: u32) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small whole number"
+        )]
+        let count = self.whole(most) as usize;
+        count
+    }
+
     fn signed(&mut self, most: u32) -> f64 {
         self.whole(2 * most) - f64::from(most)
     }
@@ -68,9 +78,8 @@ fn microlp_gives_the_same_answers() {
     let mut counts = std::collections::BTreeMap::new();
     let mut random = Random(7);
     for case in 0..3_000 {
-        let columns = 1 + random.whole(11) as usize;
-        let terms: Vec<Vec<Term>> =
-            (0..=random.whole(13) as usize).map(|_| random.terms(columns)).collect();
+        let columns = 1 + random.count(11);
+        let terms: Vec<Vec<Term>> = (0..=random.count(13)).map(|_| random.terms(columns)).collect();
         let rows = terms.iter().map(|terms| {
             let [lower, upper] = random.limits();
             RowView { terms, lower, upper }
