@@ -15,6 +15,7 @@ pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
 pub use crate::quickstart::QuickstartArgs;
 pub use crate::report::ReportArgs;
+pub use crate::rollout::RolloutArgs;
 pub use crate::runs::RunsArgs;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::stages::StagesArgs;
@@ -53,8 +54,10 @@ The pipeline step by step:
      whet config reference  List all settings.
   3. whet data prepare      Convert data sets into train and validation tasks.
      whet data validate     Check that each reference passes its tests and no trivial answer does.
+     whet data prompts      Draw prompts for Phaser games to train on and to evaluate on.
   4. whet teach             Collect a teacher's traces, each with the judge's verdict.
   5. whet score             Add verdict, reward and advantage to each rollout of a file.
+     whet rollout --mock    Write replies of planted quality, to try scoring without a model.
   6. whet model new         Create a small model, with a tokenizer trained on your text.
      whet model info        Describe a model, and the memory it needs.
      whet generate          Complete a prompt or a chat.
@@ -122,6 +125,12 @@ pub enum Command {
     /// `validation`, `reward` and `advantage` to the line. Lines with the same `step` and
     /// `prompt_id` are one group.
     Score(ScoreArgs),
+
+    /// Write mock rollouts: replies of planted quality to prompts for Phaser
+    ///
+    /// Good, half-good, idle, hallucinating, broken and hostile programs in groups, as a file that `whet
+    /// score` reads: a pipeline can be tried, and a reward checked, without a model.
+    Rollout(RolloutArgs),
 
     /// Train a student
     #[command(subcommand)]

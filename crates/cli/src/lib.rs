@@ -26,6 +26,7 @@ pub mod printer;
 mod progress;
 mod quickstart;
 mod report;
+mod rollout;
 mod runs;
 mod score;
 mod stages;
@@ -58,6 +59,7 @@ pub fn run() -> Exit {
         Command::Model(command) => model::run(command, printer),
         Command::Eval(args) => eval::run(args, printer),
         Command::Generate(args) => generate::run(args, printer),
+        Command::Rollout(args) => rollout::run(args, printer),
         Command::Report(args) => report::run(args, printer),
         Command::Board(args) => board::run(args, printer),
         Command::Runs(args) => runs::run(args, printer),

@@ -58,6 +58,14 @@ pub enum WireError {
         /// The problem with its value.
         problem: String,
     },
+    /// A record that is read strictly has a field that is not its own.
+    #[error("field `{field}` is not known; the fields are {known}")]
+    Unknown {
+        /// The field's name.
+        field: String,
+        /// The names that the record has.
+        known: &'static str,
+    },
     /// The record is of a version that this build does not know.
     #[error("version {found} is newer than this whet reads ({known}); use a newer whet")]
     Version {

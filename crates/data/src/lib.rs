@@ -6,6 +6,7 @@
 //! | nothing but a seed | tasks composed of small steps, with traces | [`embedded`] |
 //! | tasks of all sources | two halves without duplicates | [`prepare`] |
 //! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |
+//! | prompt seeds | tasks for Phaser, and mock rollouts | [`phaser`] |
 //! | judged replies, and pairs of others | preference pairs | [`pairs`] |
 //! | a teacher's traces | token ids, and which of them are trained on | [`rows`] |
 //!
@@ -19,6 +20,7 @@
 pub mod embedded;
 pub mod pairs;
 pub mod part;
+pub mod phaser;
 pub mod prepare;
 pub mod prove;
 mod random;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use whetstone_config::Problem;
 use whetstone_core::jsonl::LineError;
 use whetstone_data::pairs::PairError;
+use whetstone_data::phaser::PromptError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_data::solver::GenerateError;
@@ -103,6 +104,9 @@ pub enum Failure {
     /// Pairs could not be made.
     #[error(transparent)]
     MakePairs(#[from] PairError),
+    /// Prompt sets or mock rollouts could not be made.
+    #[error(transparent)]
+    Prompts(#[from] PromptError),
     /// Traces could not be collected.
     #[error(transparent)]
     Teach(#[from] TeachError),
@@ -334,6 +338,7 @@ impl Failure {
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
             Self::MakePairs(err) => err.hint(),
+            Self::Prompts(err) => err.hint(),
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
@@ -398,6 +403,7 @@ impl Failure {
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
             Self::MakePairs(err) => err.is_usage(),
+            Self::Prompts(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
             Self::View(err) => matches!(err, ViewError::Tasks(_)),

@@ -2,12 +2,14 @@
 
 mod pairs;
 mod prepare;
+mod prompts;
 mod validate;
 
 use clap::Subcommand;
 
 use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
+use self::prompts::PromptsArgs;
 use self::validate::ValidateArgs;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -31,6 +33,11 @@ pub enum DataCommand {
     /// Of two replies to one task, the one that solved it is preferred, or the one with the higher reward. Reads
     /// scored rollouts, traces, and files of pairs from the hub, and says what was left out and why.
     Pairs(PairsArgs),
+    /// Draw prompts for Phaser games: tasks to train on and tasks to evaluate on
+    ///
+    /// Takes the embedded prompt seeds or a file of your own, each a prompt with checks that a running game
+    /// passes or not, and writes two files without overlap.
+    Prompts(PromptsArgs),
 }
 
 /// Runs one of them.
@@ -39,5 +46,6 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
         DataCommand::Prepare(args) => prepare::run(args, printer),
         DataCommand::Validate(args) => validate::run(args, printer),
         DataCommand::Pairs(args) => pairs::run(args, printer),
+        DataCommand::Prompts(args) => prompts::run(args, printer),
     }
 }
