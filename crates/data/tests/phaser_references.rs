@@ -93,7 +93,12 @@ fn references_pass_all_checks_and_an_empty_game_none(archive: &Path) {
         let seen = play(&judge, &half_good(reference), seed);
         half.add(&seen);
         if passed(&seen) == seen.checks.len() || passed(&seen) == 0 {
-            failures.push(format!("{}: half of it: {:?} {:?}", name(seed), seen.checks, seen.run.error));
+            failures.push(format!(
+                "{}: half of it: {:?} {:?}",
+                name(seed),
+                seen.checks,
+                seen.run.error
+            ));
         }
     }
     println!("{} seeds, after {:.1?}", seeds.len(), start.elapsed());

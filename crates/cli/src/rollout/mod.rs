@@ -36,7 +36,8 @@ pub(crate) fn run(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> 
     }
     if summary.without_reference > 0 {
         let tasks = counted(summary.without_reference, "task");
-        printer.warning(format_args!("{tasks} without a reference program: no reply to them is good"));
+        printer
+            .warning(format_args!("{tasks} without a reference program: no reply to them is good"));
     }
     Ok(Exit::Done)
 }

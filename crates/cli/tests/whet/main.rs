@@ -27,6 +27,7 @@ mod model_new;
 mod pairs;
 mod prepare;
 mod progress;
+mod prompts;
 mod quickstart;
 mod quickstart_rlhf;
 mod quickstart_solver;

@@ -8,11 +8,11 @@
 //! may be left out. The checks are described in `docs/reference/phaser-checks.md`. Unknown fields are refused: a
 //! misspelt `input` would make a task that no program can solve.
 
+use whetstone_core::TaskId;
 use whetstone_core::program::Language;
 use whetstone_core::task::{Body, Task};
 use whetstone_core::tests::Tests;
 use whetstone_core::wire::{Object, Wire, WireError};
-use whetstone_core::TaskId;
 use whetstone_env::phaser::checks::{FRAMES, GameTask};
 
 /// The kind of environment that judges these tasks.

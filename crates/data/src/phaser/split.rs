@@ -29,11 +29,7 @@ pub struct Split {
 }
 
 /// Draws two halves.
-pub fn split(
-    seeds: &[PromptSeed],
-    counts: SplitCounts,
-    seed: Seed,
-) -> Result<Split, PromptError> {
+pub fn split(seeds: &[PromptSeed], counts: SplitCounts, seed: Seed) -> Result<Split, PromptError> {
     let SplitCounts { train, eval } = counts;
     if seeds.len() < train.saturating_add(eval) {
         return Err(PromptError::TooFewSeeds { seeds: seeds.len(), train, eval });

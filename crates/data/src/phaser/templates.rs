@@ -15,13 +15,18 @@ pub const TEMPLATES: &str = include_str!("../../../../assets/phaser/prompt_templ
 /// Sentences before a prompt; the row decides.
 const OPENINGS: [&str; 4] =
     ["", "Write a small Phaser game. ", "", "Build this scene with Phaser: "];
-/// Sentences behind a prompt; the family decides together with the row.
+/// Sentences behind a prompt; the number of the seed decides. Checks select by class, so each asks for shape objects.
 const CLOSINGS: [&str; 5] = [
-    " The game is 800 by 600 pixels.",
-    " Use a canvas of 800 by 600 pixels, and no image files.",
-    " The game area measures 800 by 600 pixels; draw with shapes and texts only.",
-    " Make the game 800 pixels wide and 600 high.",
-    " Size of the game: 800 by 600.",
+    " The game is 800 by 600 pixels. Draw with Phaser's shape objects, such as add.circle, and not with Graphics.",
+    " Use a canvas of 800 by 600 pixels and shape objects (add.rectangle and its like); there are no image files.",
+    " The game area measures 800 by 600 pixels; everything is a shape object or a text, no images and no Graphics.",
+    " Make the game 800 pixels wide and 600 high, with shape game objects instead of pictures or Graphics.",
+    " Size of the game: 800 by 600. Only shape objects of Phaser and texts, please.",
+];
+/// What checks ask for beside the prompt, by a part of their text.
+const ASKED: [(&str, &str); 2] = [
+    ("\"has_body\":true", " Use arcade physics for what moves or is hit."),
+    ("\"interactive\":true", " What is clicked or dragged is an interactive object."),
 ];
 
 /// A template is not in the format.
@@ -97,9 +102,12 @@ impl<'a> Template<'a> {
     fn seed(&self, row: usize, number: usize) -> Result<PromptSeed, TemplateError> {
         let values = &self.rows[row];
         let fill = |text: &str| fill(text, values).map_err(|problem| self.error(problem));
-        let prompt = capitalised(&fill(self.prompt)?);
+        let prompt = capitalised(&fill(self.prompt)?).replace("A orange", "An orange");
+        let prompt = prompt.replace(" a orange", " an orange");
+        let asked = ASKED.iter().filter(|(part, _)| self.checks.contains(part));
+        let asked: String = asked.map(|(_, sentence)| *sentence).collect();
         let colors = self.colors(values);
-        let closing = CLOSINGS[(number / 4 + row) % CLOSINGS.len()];
+        let closing = CLOSINGS[number % CLOSINGS.len()];
         let game = format!(
             r#"{{"id":"x","prompt":"x","frames":{},"input":{},"checks":{}}}"#,
             self.frames,
@@ -111,7 +119,7 @@ impl<'a> Template<'a> {
         let id = TaskId::try_from(format!("seed_{number:06}")).map_err(|err| self.error(err))?;
         Ok(PromptSeed {
             id,
-            prompt: format!("{}{prompt}{colors}{closing}", OPENINGS[row % OPENINGS.len()]),
+            prompt: format!("{}{prompt}{asked}{colors}{closing}", OPENINGS[row % OPENINGS.len()]),
             family: Some(self.name.to_owned()),
             reference: Some(fill(&self.reference())?),
             ..seed
@@ -120,14 +128,15 @@ impl<'a> Template<'a> {
 
     /// The colours that checks ask for, as numbers: a name alone would leave them open.
     fn colors(&self, values: &Values<'_>) -> String {
-        let asked = values.pairs().filter(|(name, _)| self.checks.contains(&format!("${name}.number")));
+        let asked =
+            values.pairs().filter(|(name, _)| self.checks.contains(&format!("${name}.number")));
         let mut colors: Vec<String> =
-            asked.filter_map(|(_, color)| Some(format!("{} ({color})", hex(color)?))).collect();
+            asked.filter_map(|(_, color)| Some(format!("{color} is {}", hex(color)?))).collect();
         colors.sort_unstable();
         match colors.as_slice() {
             [] => String::new(),
-            [one] => format!(" The colour is a fill of {one}."),
-            several => format!(" The colours are fills of {}.", several.join(" and ")),
+            [one] => format!(" As a fill colour, {one}."),
+            several => format!(" As fill colours, {}.", several.join(" and ")),
         }
     }
 
@@ -171,7 +180,7 @@ mod tests {
         assert_eq!((blue.id.as_str(), blue.family.as_deref()), ("seed_000002", Some("dot")));
         assert!(blue.prompt.contains("3 dots in blue."), "{}", blue.prompt);
         assert!(blue.reference.as_ref().unwrap().contains("    f(0x0000ff);\n"));
-        assert!(blue.prompt.contains("The colour is a fill of 0x0000ff (blue)."), "{}", blue.prompt);
+        assert!(blue.prompt.contains("As a fill colour, blue is 0x0000ff."), "{}", blue.prompt);
         assert!(blue.to_line().contains(r#""color":255}"#), "{}", blue.to_line());
     }
 

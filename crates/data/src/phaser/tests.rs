@@ -94,7 +94,8 @@ fn halves_have_the_asked_sizes_and_share_neither_seed_nor_family() {
         };
         assert!(families(&halves.train).is_disjoint(&families(&halves.eval)));
         assert!(families(&halves.eval).len() > 7, "an evaluation of few families says little");
-        let ids: HashSet<_> = halves.train.iter().chain(&halves.eval).map(|seed| &seed.id).collect();
+        let ids: HashSet<_> =
+            halves.train.iter().chain(&halves.eval).map(|seed| &seed.id).collect();
         assert_eq!(ids.len(), 70);
         assert_eq!(halves, split(&seeds, COUNTS, Seed::new(number)).unwrap());
         assert_ne!(halves, split(&seeds, COUNTS, Seed::new(number + 1)).unwrap());
@@ -187,9 +188,8 @@ fn mock_rollouts_have_every_quality_in_whole_groups() {
     let (summary, lines, bytes) = mock(folder.path(), 2026);
     assert_eq!((summary.rollouts, lines.len(), summary.without_reference), (64, 64, 0));
     let names: Vec<&str> = summary.qualities.keys().copied().collect();
-    let all = [
-        "broken", "good", "half_good", "hallucinating", "hostile", "idle", "long_plan", "no_code",
-    ];
+    let all =
+        ["broken", "good", "half_good", "hallucinating", "hostile", "idle", "long_plan", "no_code"];
     assert_eq!(names, all);
     assert!(summary.qualities.values().all(|&count| count >= 5), "{:?}", summary.qualities);
     for group in lines.chunks(8) {

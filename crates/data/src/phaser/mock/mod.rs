@@ -84,8 +84,7 @@ pub fn write_mock_rollouts(mock: &MockRollouts<'_>) -> Result<MockSummary, Promp
     shuffle(&mut tasks, &mut Random::new(mock.seed.derive("mock-prompts", mock.step)));
     tasks.truncate(mock.num_prompts);
     let replies = replies(mock, &tasks);
-    let lines: Vec<String> =
-        replies.iter().map(|reply| reply.line.to_line() + "\n").collect();
+    let lines: Vec<String> = replies.iter().map(|reply| reply.line.to_line() + "\n").collect();
     let text = lines.concat();
     make_folder(mock.out)?;
     atomic::replace(mock.out, text.as_bytes())?;

@@ -54,8 +54,11 @@ const TAMPERING: [&str; 5] = [
 ];
 
 /// Statements that never return.
-const ENDLESS: [&str; 3] =
-    ["while (true) {}", "for (let i = 0; i >= 0; i += 1) { this.spin = i; }", "for (;;) Math.sqrt(2);"];
+const ENDLESS: [&str; 3] = [
+    "while (true) {}",
+    "for (let i = 0; i >= 0; i += 1) { this.spin = i; }",
+    "for (;;) Math.sqrt(2);",
+];
 
 /// The reference without its last statement; the same program if there is none that can be left out.
 ///
@@ -123,7 +126,8 @@ mod tests {
     fn half_a_program_is_without_its_last_statement_that_declares_nothing() {
         let half = half_good(PLAIN);
         assert!(!half.contains("% 800") && half.contains("rectangle"), "{half}");
-        let callback = "  create() {\n    f(() => {\n      a = 1;\n      const b = 2;\n    });\n  }\n";
+        let callback =
+            "  create() {\n    f(() => {\n      a = 1;\n      const b = 2;\n    });\n  }\n";
         let expected = "  create() {\n    f(() => {\n      const b = 2;\n    });\n  }\n";
         assert_eq!(half_good(callback), expected);
         assert_eq!(half_good(IDLE), IDLE);

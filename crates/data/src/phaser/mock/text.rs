@@ -70,7 +70,6 @@ fn plan(program: &str) -> String {
 }
 
 fn long_plan(random: &mut Random) -> String {
-    let sentences: Vec<&str> =
-        (0..LONG_PLAN_SENTENCES).map(|_| random.phrase(&FILLER)).collect();
+    let sentences: Vec<&str> = (0..LONG_PLAN_SENTENCES).map(|_| random.phrase(&FILLER)).collect();
     sentences.join(" ")
 }
