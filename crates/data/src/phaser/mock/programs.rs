@@ -64,12 +64,12 @@ const ENDLESS: [&str; 3] = [
 ///
 /// A statement is a line that ends with a semicolon, has balanced brackets and declares nothing.
 pub fn half_good(reference: &str) -> String {
-    let lines: Vec<&str> = reference.lines().collect();
+    let mut lines: Vec<&str> = reference.lines().collect();
     let Some(last) = lines.iter().rposition(|line| is_statement(line)) else {
         return reference.to_owned();
     };
-    let kept = lines.iter().enumerate().filter(|(at, _)| *at != last);
-    kept.map(|(_, line)| format!("{line}\n")).collect()
+    lines.remove(last);
+    lines.join("\n") + "\n"
 }
 
 fn is_statement(line: &str) -> bool {
