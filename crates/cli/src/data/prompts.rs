@@ -10,6 +10,7 @@ use whetstone_recipe::text::counted;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::summary::Lines;
 
 /// `whet data prompts`.
 #[derive(Debug, Args)]
@@ -63,17 +64,17 @@ pub(crate) fn run(args: &PromptsArgs, printer: Printer) -> anyhow::Result<Exit> 
 }
 
 fn text(summary: &PromptSummary) -> String {
-    let mut text = String::new();
+    let mut lines: Lines = Vec::new();
     for set in [&summary.train, &summary.eval] {
         let (prompts, checks) = (counted(set.prompts, "prompt"), counted(set.checks, "check"));
-        text.push_str(&format!("{prompts} with {checks} into {}\n", set.file.display()));
+        lines.push(format!("{prompts} with {checks} into {}", set.file.display()));
     }
     let (seeds, families) = (counted(summary.seeds, "prompt seed"), summary.families);
-    text.push_str(&format!(
-        "drawn from {seeds} of {families} families ({}) with seed {}\n",
+    lines.push(format!(
+        "drawn from {seeds} of {families} families ({}) with seed {}",
         summary.prompt_seeds, summary.seed
     ));
-    text
+    lines.join("\n") + "\n"
 }
 
 const AFTER_HELP: &str = "\

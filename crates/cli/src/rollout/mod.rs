@@ -10,6 +10,7 @@ pub use self::args::RolloutArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::summary::Lines;
 
 /// Writes rollouts.
 pub(crate) fn run(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -43,16 +44,14 @@ pub(crate) fn run(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> 
 }
 
 fn text(summary: &MockSummary) -> String {
-    let mut text = format!(
-        "{} to {} into {}\n\n  {:<16} {:>7}\n",
-        counted(summary.rollouts, "mock rollout"),
-        counted(summary.prompts, "prompt"),
-        summary.out.display(),
-        "quality",
-        "replies"
-    );
+    let rollouts = counted(summary.rollouts, "mock rollout");
+    let prompts = counted(summary.prompts, "prompt");
+    let mut lines: Lines = vec![
+        format!("{rollouts} to {prompts} into {}", summary.out.display()),
+        format!("\n  {:<16} {:>7}", "quality", "replies"),
+    ];
     for (quality, count) in &summary.qualities {
-        text.push_str(&format!("  {quality:<16} {count:>7}\n"));
+        lines.push(format!("  {quality:<16} {count:>7}"));
     }
-    text
+    lines.join("\n") + "\n"
 }

@@ -1,5 +1,4 @@
 //! `whet data prompts` and `whet rollout --mock`: files, figures, and what is said about bad input.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;
 use std::path::Path;
