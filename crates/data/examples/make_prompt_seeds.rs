@@ -4,8 +4,6 @@
 //! cargo run -p whetstone-data --example make_prompt_seeds -- assets/phaser/prompt_seeds.jsonl
 //! ```
 
-#![expect(clippy::print_stdout, reason = "an example reports")]
-
 use std::error::Error;
 use std::{env, fs};
 
@@ -17,6 +15,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seeds = expand(TEMPLATES)?;
     let lines: Vec<String> = seeds.iter().map(|seed| seed.to_line() + "\n").collect();
     fs::write(&path, lines.concat())?;
-    println!("{} seeds into {path}", seeds.len());
     Ok(())
 }
