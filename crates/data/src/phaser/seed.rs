@@ -16,7 +16,7 @@ use whetstone_core::wire::{Object, Wire, WireError};
 use whetstone_env::phaser::checks::{FRAMES, GameTask};
 
 /// The kind of environment that judges these tasks.
-pub const KIND: &str = "phaser";
+pub use whetstone_env::phaser::KIND;
 /// Bytes of a prompt, at most.
 pub const MAX_PROMPT_BYTES: usize = 16 << 10;
 /// Bytes of a reference program, at most.
