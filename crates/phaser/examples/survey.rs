@@ -1,10 +1,11 @@
-//! Measures the static check on a folder of programs: `survey FOLDER INDEX.jsonl|VERSION OUT.txt`.
+//! Measures the static check on a folder of programs: `survey FOLDER INDEX.jsonl|VERSION OUT.txt [MISSED]`.
 //!
 //! It writes how many programs parse, how many uses of Phaser are resolved, which names are reported as
 //! unknown, how many programs a second are checked on one core, and the recall on invented names: in each
 //! program one call of a method of Phaser gets another name, `name` becomes `nameEx`. The call is chosen by
 //! the path of the program among all calls of methods that the index knows by name, whether the check
-//! resolves them or not; calls on `Math`, `console` and their like and methods of arrays do not count.
+//! resolves them or not; calls on `Math`, `console` and their like and methods of arrays do not count. Programs
+//! whose invented name is not found are written into the folder MISSED, if one is named: `--bench phaser` runs them.
 //!
 //! On the 2,000 official examples of Phaser 3.86 outside of the excluded folders, against the index of 3.90.0:
 //! 66,700 uses resolved, 10 programs with an unknown name (0.5 %), none with too few arguments, recall 97.3 %,
@@ -91,11 +92,14 @@ const BUILT_IN: [&str; 40] = [
     "exec",
 ];
 
+const USAGE: &str = "usage: survey FOLDER INDEX.jsonl|VERSION OUT.txt [MISSED]";
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, given, out] = &arguments[..] else {
-        return Err("usage: survey FOLDER INDEX.jsonl|VERSION OUT.txt".into());
-    };
+    let ([folder, given, out], missed) = arguments.split_first_chunk().ok_or(USAGE)?;
+    if missed.len() > 1 {
+        return Err(USAGE.into());
+    }
     let read;
     let index = if let Some(index) = Index::embedded(given) {
         index
@@ -106,8 +110,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut programs = Vec::new();
     collect(Path::new(folder), &mut programs)?;
     programs.sort();
-    let text = on_big_stack(|stack| survey(&programs, index, stack))??;
-    Ok(std::fs::write(out, text)?)
+    let totals = on_big_stack(|stack| survey(&programs, index, stack))??;
+    if let Some(folder) = missed.first() {
+        write_missed(Path::new(folder), &totals.missed)?;
+    }
+    Ok(std::fs::write(out, report(&totals))?)
+}
+
+fn write_missed(folder: &Path, missed: &[Missed]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (number, one) in missed.iter().enumerate() {
+        std::fs::write(folder.join(format!("{number:04}.js")), &one.program)?;
+    }
+    Ok(())
 }
 
 fn collect(folder: &Path, programs: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -138,11 +153,19 @@ struct Totals {
     few_programs: usize,
     mutants: usize,
     caught: usize,
-    missed: Vec<String>,
+    missed: Vec<Missed>,
     lifecycle: [usize; 5],
+    programs: usize,
+    cpu_seconds: f64,
 }
 
-fn survey(programs: &[PathBuf], index: &Index, stack: &BigStack) -> std::io::Result<String> {
+/// A program with an invented name that was not found.
+struct Missed {
+    place: String,
+    program: String,
+}
+
+fn survey(programs: &[PathBuf], index: &Index, stack: &BigStack) -> std::io::Result<Totals> {
     let methods: BTreeSet<&str> = method_names(index);
     let mut totals = Totals::default();
     let mut texts = Vec::new();
@@ -154,14 +177,15 @@ fn survey(programs: &[PathBuf], index: &Index, stack: &BigStack) -> std::io::Res
     }
     let start = cpu_seconds();
     let findings: Vec<Findings> = texts.iter().map(|(_, text)| check(text, index, stack)).collect();
-    let seconds = cpu_seconds() - start;
+    totals.cpu_seconds = cpu_seconds() - start;
+    totals.programs = texts.len();
     for ((name, text), found) in texts.iter().zip(&findings) {
         tally(&mut totals, name, found);
         if found.parse.ok && found.api.unknown.is_empty() {
             mutate(&mut totals, name, text, &Checker { index, methods: &methods, stack });
         }
     }
-    Ok(report(&totals, texts.len(), seconds))
+    Ok(totals)
 }
 
 /// CPU time of this thread: other processes on the machine do not count.
@@ -223,9 +247,8 @@ fn mutate(totals: &mut Totals, name: &str, text: &str, checker: &Checker<'_>) {
     totals.mutants += 1;
     if check(&mutant, checker.index, checker.stack).api.unknown.is_empty() {
         let line = before.matches('\n').count() + 1;
-        totals
-            .missed
-            .push(format!("{name}:{line}: {}", text.lines().nth(line - 1).unwrap_or("").trim()));
+        let place = format!("{name}:{line}: {}", text.lines().nth(line - 1).unwrap_or("").trim());
+        totals.missed.push(Missed { place, program: mutant });
     } else {
         totals.caught += 1;
     }
@@ -262,7 +285,8 @@ fn calls(text: &str, methods: &BTreeSet<&str>) -> Vec<Span> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of files")]
-fn report(totals: &Totals, programs: usize, seconds: f64) -> String {
+fn report(totals: &Totals) -> String {
+    let (programs, seconds) = (totals.programs, totals.cpu_seconds);
     let percent = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
     let mut lines = vec![
         format!("excluded: names with an underscore in front, and folders {}", EXCLUDED.join(", ")),
@@ -294,9 +318,9 @@ fn report(totals: &Totals, programs: usize, seconds: f64) -> String {
             lines.push(format!("  {} {what}: {first}", places.len()));
         }
     }
-    for (title, listed) in [("not parsed", &totals.failures), ("missed", &totals.missed)] {
-        lines.push(format!("{title}:"));
-        lines.extend(listed.iter().map(|one| format!("  {one}")));
-    }
+    lines.push("not parsed:".to_owned());
+    lines.extend(totals.failures.iter().map(|one| format!("  {one}")));
+    lines.push("missed:".to_owned());
+    lines.extend(totals.missed.iter().map(|one| format!("  {}", one.place)));
     lines.join("\n") + "\n"
 }
