@@ -19,7 +19,7 @@ pub use environment::{KIND, PhaserEnvironment, build};
 pub use figures::{InventedName, PhaserFigures};
 pub use installed::{data_folder, installed};
 pub use observe::{Observation, Program, observe};
-pub use options::PhaserOptions;
+pub use options::{OptionsError, PhaserOptions};
 pub use reward::{is_solved, reward};
 pub use validation::{FormatFindings, RuntimeFindings, Validation};
 pub use validator::{CommandError, Validator};
