@@ -177,6 +177,7 @@ fn outcome(validation: &Validation) -> Outcome {
 #[cfg(test)]
 mod tests {
     use whetstone_core::config::Config;
+    use whetstone_core::outcome::Evidence;
     use whetstone_core::wire::Wire;
     use whetstone_sandbox::StartError;
 
@@ -236,6 +237,49 @@ mod tests {
         let (gates, total) = failed("I would rather not.");
         assert_eq!(gates, ["code", "parses"]);
         assert!(total.abs() < 1e-9, "{total}");
+    }
+
+    #[test]
+    fn what_was_not_run_is_named_where_there_was_something_to_run() {
+        let facts = |text: &str| match read_only(text).evidence {
+            Evidence::Observed(seen) => seen.facts.get(NOT_RUN).map(str::to_owned),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(facts(&reply(GAME)).as_deref(), Some(r#"["runtime","task"]"#));
+        assert_eq!(facts(&reply("class {")), None);
+    }
+
+    #[test]
+    fn what_decides_outcomes_differs_with_the_index() {
+        let start_judge = || Err(StartError::Refused("nothing is run".to_owned()));
+        let config = Config::default();
+        let identity = |version: &str| {
+            let index = Index::read(Index::embedded(version).expect("one").write().as_bytes());
+            let options =
+                PhaserOptions { index: index.ok().map(Arc::new), ..PhaserOptions::default() };
+            let setup = Setup {
+                skip_runtime: true,
+                phaser: Some(&options),
+                ..Setup::new(&config, &start_judge)
+            };
+            build(&setup).expect("reading needs no judge").identity()
+        };
+        let (three, four) = (identity("3"), identity("4"));
+        let differ: Vec<&String> = three
+            .iter()
+            .filter(|(name, value)| four.get(*name) != Some(value))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(differ, ["phaser: --api-index"]);
+        assert_eq!(three["phaser: --skip-runtime"], "true");
+    }
+
+    #[test]
+    fn an_index_of_another_version_than_the_installed_one_is_refused_with_both() {
+        let four = Index::embedded("4");
+        let said = same_version(four, Version::V3).expect_err("another version").to_string();
+        assert!(said.contains("describes Phaser 4.2.1, and Phaser 3.90.0 is installed"), "{said}");
+        assert!(same_version(four, Version::V4).is_ok() && same_version(None, Version::V3).is_ok());
     }
 
     #[test]
