@@ -4,6 +4,8 @@
 //! send all their prompts as one batch, and a test can play the model with a list of strings.
 
 use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
@@ -16,6 +18,9 @@ pub use whetstone_sandbox::StartError;
 
 use whetstone_sandbox::Judge;
 
+use crate::phaser::PhaserOptions;
+use crate::results::ResultCache;
+
 /// Opens episodes on tasks of one kind.
 pub trait Environment: Any + Send + Sync {
     /// Turns of an episode of `task` at most, where the settings (`env.max_turns`) do not bound them.
@@ -25,6 +30,12 @@ pub trait Environment: Any + Send + Sync {
     /// environment whose episodes are costly to open only reads the task's body here.
     fn check(&self, task: &Task) -> Result<(), EnvError> {
         self.open(task, Seed::new(0)).map(drop)
+    }
+
+    /// Named facts that decide its outcomes beside task, reply and seed: a scoring that was ended early is resumed
+    /// only under the same ones. Empty where there are none.
+    fn identity(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
     }
 
     /// Starts an episode. Everything random in it follows from `seed`.
@@ -97,6 +108,20 @@ pub struct Setup<'a> {
     pub skip_runtime: bool,
     /// Starts the judge of programs. Called only by an environment that runs programs.
     pub start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
+    /// Results of earlier runs, and of this one.
+    pub results: Option<&'a Arc<dyn ResultCache>>,
+    /// What replaces parts of the Phaser environment.
+    pub phaser: Option<&'a PhaserOptions>,
+}
+
+impl<'a> Setup<'a> {
+    /// Programs are run, nothing is kept, and nothing is replaced.
+    pub fn new(
+        config: &'a Config,
+        start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
+    ) -> Self {
+        Self { config, skip_runtime: false, start_judge, results: None, phaser: None }
+    }
 }
 
 /// An environment could not be built.
@@ -120,6 +145,16 @@ pub enum BuildError {
         kind: &'static str,
         /// What is missing or damaged.
         problem: String,
+    },
+    /// The index describes another version of Phaser than the one that is installed.
+    #[error(
+        "the index of `--api-index` describes Phaser {index}, and Phaser {installed} is installed"
+    )]
+    OtherPhaser {
+        /// The version of the index.
+        index: String,
+        /// The version that is installed.
+        installed: &'static str,
     },
     /// A task lacks what its environment needs.
     #[error("cannot open task `{task}`")]

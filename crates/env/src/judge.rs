@@ -28,7 +28,7 @@ pub fn start_with_hashes(config: &Config, hash_seed: u32) -> Result<Judge, Start
 
 /// What environments are built from, with this binary as the judge of programs.
 pub fn with_setup<T>(config: &Config, build: impl FnOnce(&Setup<'_>) -> T) -> T {
-    build(&Setup { config, skip_runtime: false, start_judge: &|| start(config) })
+    build(&Setup::new(config, &|| start(config)))
 }
 
 /// Programs that run at the same time.

@@ -6,6 +6,7 @@
 //! example of an environment with two turns and no programs. [`judge`] starts the judge of programs.
 //! [`phaser`] has what tasks ask of games.
 //! [`normal_form`] says how far apart two programs are.
+//! [`results`] has what environments keep from one run to the next.
 //! [`stack`] has the threads on which hostile source can be read.
 
 pub mod environment;
@@ -17,6 +18,7 @@ pub mod normal_form;
 pub mod phaser;
 pub mod python;
 pub mod registry;
+pub mod results;
 pub mod solver;
 
 pub use whetstone_core::stack;

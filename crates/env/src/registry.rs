@@ -46,6 +46,11 @@ pub fn hint(err: &BuildError) -> String {
             "`npm pack phaser@3.90.0` makes the package that `whet env phaser install` takes"
                 .to_owned()
         }
+        BuildError::OtherPhaser { .. } => {
+            "give an index of the installed version, or leave `--api-index` out; `--skip-runtime` reads programs by \
+             any index"
+                .to_owned()
+        }
         BuildError::Task { .. } => "correct the task's `body`".to_owned(),
     }
 }
@@ -150,6 +155,11 @@ impl Environments {
         environment.downcast_ref()
     }
 
+    /// What decides the outcomes of these environments beside task, reply and seed.
+    pub fn identity(&self) -> BTreeMap<String, String> {
+        self.by_kind.values().flat_map(|environment| environment.identity()).collect()
+    }
+
     fn built_for(&self, task: &Task) -> Result<&dyn Environment, EnvError> {
         let kind = self.kind_of(task);
         let missing = || EnvError::Task(format!("the environment `{kind}` was not built"));
@@ -214,7 +224,7 @@ mod tests {
             Err(StartError::Refused("no judge here".to_owned()))
         };
         let tasks: Vec<Task> = lines.iter().map(|line| task(line)).collect();
-        let setup = Setup { config, skip_runtime: false, start_judge: &start_judge };
+        let setup = Setup::new(config, &start_judge);
         (Environments::for_tasks(&setup, &tasks), started.load(Ordering::Relaxed))
     }
 

@@ -21,8 +21,8 @@ fn task() -> Task {
 /// Plays these replies; `None` where the episode is cut short after them.
 fn play(replies: &[&str]) -> (Vec<String>, Option<Outcome>) {
     let start_judge = || Err(StartError::Refused("no program is run".to_owned()));
-    let setup =
-        Setup { config: &Config::default(), skip_runtime: false, start_judge: &start_judge };
+    let config = Config::default();
+    let setup = Setup::new(&config, &start_judge);
     let task = task();
     let environment = Environments::for_tasks(&setup, [&task]).unwrap();
     let mut episode = environment.open(&task, Seed::new(0)).unwrap();

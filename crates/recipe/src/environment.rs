@@ -1,10 +1,14 @@
 //! Environments built from the settings, with this binary as the judge of programs.
 
+use std::sync::Arc;
+
 use whetstone_core::config::Config;
 use whetstone_core::task::Task;
 use whetstone_env::environment::{BuildError, Setup};
 use whetstone_env::judge::{self, with_setup};
+use whetstone_env::phaser::PhaserOptions;
 use whetstone_env::registry::Environments;
+use whetstone_env::results::ResultCache;
 
 use crate::failure::Failure;
 
@@ -40,15 +44,35 @@ impl RunPrograms {
     }
 }
 
-/// The environments that score the tasks of a file.
+/// How the tasks of a file are scored.
+pub(crate) struct ScoringSetup<'a> {
+    pub(crate) run: RunPrograms,
+    /// Results of earlier runs.
+    pub(crate) results: Option<&'a Arc<dyn ResultCache>>,
+    /// What replaces parts of the Phaser environment.
+    pub(crate) phaser: Option<&'a PhaserOptions>,
+}
+
+/// The environments that score the tasks of a file; nothing is kept, and nothing is replaced.
 pub(crate) fn scoring(
     config: &Config,
     tasks: &[Task],
     run: RunPrograms,
 ) -> Result<Environments, BuildError> {
+    scoring_with(config, tasks, &ScoringSetup { run, results: None, phaser: None })
+}
+
+/// Like [`scoring`], with results of earlier runs, and parts of environments replaced.
+pub(crate) fn scoring_with(
+    config: &Config,
+    tasks: &[Task],
+    setup: &ScoringSetup<'_>,
+) -> Result<Environments, BuildError> {
+    let &ScoringSetup { run, results, phaser } = setup;
     let is_built = |task: &&Task| run != RunPrograms::No || !task.is_program(&config.env.kind);
     let environments = with_setup(config, |setup| {
-        let setup = Setup { skip_runtime: run == RunPrograms::No, ..*setup };
+        let skip_runtime = run == RunPrograms::No;
+        let setup = Setup { skip_runtime, results, phaser, ..*setup };
         Environments::for_tasks(&setup, tasks.iter().filter(is_built))
     })?;
     if let Some(programs) = environments.programs().filter(|_| run == RunPrograms::Warm) {

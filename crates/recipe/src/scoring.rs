@@ -1,11 +1,17 @@
 //! Scoring: rollouts in, the same lines with verdict, reward and advantage out.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{AdvantageBy, Composite, Config};
+use whetstone_core::jsonl::Records;
+use whetstone_core::task::Task;
 use whetstone_env::judge;
+use whetstone_env::phaser::{OptionsError, PhaserOptions, installed};
+use whetstone_env::results::ResultCache;
 use whetstone_record::atomic;
 use whetstone_record::batch::path_beside;
 use whetstone_rollout::EnvironmentSource;
@@ -15,7 +21,7 @@ use whetstone_rollout::score::{
 };
 
 use crate::dry_run::{DryRun, Outcome, on_cores};
-use crate::environment::{self, RunPrograms};
+use crate::environment::{self, RunPrograms, ScoringSetup, scoring_with};
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::sample_lines::lines_of_one_task;
@@ -34,8 +40,12 @@ pub struct ScoreRequest {
     pub out: Option<PathBuf>,
     /// The report; beside the scored lines if absent.
     pub report: Option<PathBuf>,
-    /// The cache of verdicts.
+    /// The cache of verdicts and results.
     pub cache: Option<PathBuf>,
+    /// The index of Phaser's API, in place of the embedded one.
+    pub api_index: Option<PathBuf>,
+    /// The command that checks Phaser programs, in place of ours.
+    pub validator: Option<String>,
     /// The advantage of a reward within its group.
     pub advantage: AdvantageBy,
     /// Scores nothing if a line is invalid.
@@ -71,9 +81,13 @@ pub fn run(
 ) -> Result<Outcome<ScoredFile>, Failure> {
     let output = request.out.clone().unwrap_or_else(|| default_output(&request.rollouts));
     let report_file = request.report.clone().unwrap_or_else(|| default_report(&output));
-    let file = ScoreFile { request, config, output: &output, observer };
+    let phaser = phaser_options(request, observer)?;
+    let file = ScoreFile { request, config, phaser: &phaser, output: &output, observer };
     if request.dry_run {
         return Ok(Outcome::plan(plan(file, &report_file)?));
+    }
+    for path in [Some(&output), Some(&report_file), request.cache.as_ref()].into_iter().flatten() {
+        make_folder(path)?;
     }
     let report = score_into(file)?.report;
     if report.untested > 0 && !request.skip_runtime && config.reward.composite == Composite::Tests {
@@ -88,7 +102,7 @@ pub fn run(
 
 /// The plan: the lines of one task, scored into a folder that is thrown away.
 fn plan(file: ScoreFile<'_>, report_file: &Path) -> Result<DryRun, Failure> {
-    let ScoreFile { request, config, output, observer } = file;
+    let ScoreFile { request, output, .. } = file;
     let scratch = Scratch::new()?;
     let found = lines_of_one_task(&request.rollouts, &scratch.path().join("rollouts.jsonl"))?;
     let mut whole = DryRun::of("whet score");
@@ -105,8 +119,8 @@ fn plan(file: ScoreFile<'_>, report_file: &Path) -> Result<DryRun, Failure> {
     let lines = counted(found.taken, "line");
     let probe = ScoreRequest { rollouts: found.path, cache: None, fresh: true, ..request.clone() };
     let output = &scratch.path().join("scored.jsonl");
-    let scored = score_into(ScoreFile { request: &probe, config, output, observer })?;
-    let (seconds, cores) = (scored.took.as_secs_f64(), judge::workers(config));
+    let scored = score_into(ScoreFile { request: &probe, output, ..file })?;
+    let (seconds, cores) = (scored.took.as_secs_f64(), judge::workers(file.config));
     let estimate = on_cores(seconds, found.taken as u64, found.all as u64, cores);
     whole.probed(format!("one task, {lines}"), seconds, estimate);
     Ok(whole)
@@ -123,6 +137,7 @@ struct Scored {
 struct ScoreFile<'a> {
     request: &'a ScoreRequest,
     config: &'a Config,
+    phaser: &'a PhaserOptions,
     output: &'a Path,
     observer: &'a dyn Observer,
 }
@@ -131,22 +146,25 @@ const WITHOUT_JUDGE: &str = "`whet doctor` checks everything the judge needs; `-
                              properties of the replies only";
 
 fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
-    let ScoreFile { request, config, output, observer } = file;
+    let ScoreFile { request, config, phaser, output, observer } = file;
     let skip_runtime = request.skip_runtime;
+    let kinds = TaskKinds::of(&request.tasks, &config.env.kind);
     if skip_runtime {
-        note_skipped(request, config, observer);
+        note_skipped(request, config, kinds, observer);
     }
-    let cache = request.cache.as_deref().filter(|_| !skip_runtime);
-    let cache = cache.map(|path| Cache::open(path, Bounds::default())).transpose()?;
+    let cache = request.cache.as_deref().filter(|_| !skip_runtime || kinds.others);
+    let cache = cache.map(|path| Cache::open(path, Bounds::default())).transpose()?.map(Arc::new);
+    let results = cache.clone().map(|cache| cache as Arc<dyn ResultCache>);
     let run = if skip_runtime { RunPrograms::No } else { RunPrograms::probing(request.dry_run) };
+    let setup = ScoringSetup { run, results: results.as_ref(), phaser: Some(phaser) };
     let progress = observer.progress("line");
     let report = score(&Scoring {
         rollouts: &request.rollouts,
         tasks: &request.tasks,
         output,
         config,
-        environments: EnvironmentSource::Build(&|tasks| environment::scoring(config, tasks, run)),
-        cache: cache.as_ref(),
+        environments: EnvironmentSource::Build(&|tasks| scoring_with(config, tasks, &setup)),
+        cache: cache.as_deref(),
         advantage: GroupRule { how: request.advantage, floor: config.alive_floor() },
         workers: judge::callers(config),
         bad_lines: if request.strict { BadLines::Refuse } else { BadLines::Reject },
@@ -165,15 +183,74 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
     Ok(Scored { report: report?, took: progress.spent() })
 }
 
+/// What replaces parts of the Phaser environment.
+fn phaser_options(
+    request: &ScoreRequest,
+    observer: &dyn Observer,
+) -> Result<PhaserOptions, Failure> {
+    let found = PhaserOptions::find(request.api_index.as_deref(), request.validator.as_deref());
+    let phaser = found.map_err(|error| Failure::Phaser {
+        problem: error.to_string(),
+        hint: match error {
+            OptionsError::Validator(_) => {
+                "`--validator-cli` takes a program and its arguments, or a program for Node.js that ends in `.js`"
+            }
+            _ => "`whet env phaser index` makes an index of Phaser's declarations",
+        },
+    })?;
+    // Where programs are run, it is an error.
+    if request.skip_runtime
+        && let Some(described) = phaser.index_version()
+        && let Ok(Some(installed)) = installed()
+        && installed.version().number() != described
+    {
+        observer.note(&format_args!(
+            "the index of `--api-index` describes Phaser {described}, and Phaser {} is installed: programs cannot be run \
+             with this index",
+            installed.version().number()
+        ));
+    }
+    Ok(phaser)
+}
+
+/// The kinds of tasks in a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct TaskKinds {
+    /// Some ask for a program with tests.
+    programs: bool,
+    /// Some are of other environments.
+    others: bool,
+}
+
+impl TaskKinds {
+    /// Of the lines that are tasks; what is wrong with the others is said where they are scored.
+    fn of(tasks: &Path, default_kind: &str) -> Self {
+        let mut kinds = Self::default();
+        for task in Records::<Task, _>::open(tasks).into_iter().flatten().flatten() {
+            let is_program = task.record.is_program(default_kind);
+            *(if is_program { &mut kinds.programs } else { &mut kinds.others }) = true;
+            if kinds.programs && kinds.others {
+                break;
+            }
+        }
+        kinds
+    }
+}
+
 /// Says what `--skip-runtime` leaves without effect.
-fn note_skipped(request: &ScoreRequest, config: &Config, observer: &dyn Observer) {
-    if let Some(path) = &request.cache {
+fn note_skipped(
+    request: &ScoreRequest,
+    config: &Config,
+    kinds: TaskKinds,
+    observer: &dyn Observer,
+) {
+    if let Some(path) = request.cache.as_ref().filter(|_| !kinds.others) {
         observer.note(&format_args!(
             "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
             path.display()
         ));
     }
-    if config.reward.composite == Composite::Tests {
+    if config.reward.composite == Composite::Tests && kinds.programs {
         observer.note(
             &"every reward will be 0: nothing is run, and `reward.composite = \"tests\"` rewards passed tests \
               only\n  hint: `--set reward.composite=weighted_sum` rewards form",
@@ -181,19 +258,32 @@ fn note_skipped(request: &ScoreRequest, config: &Config, observer: &dyn Observer
     }
 }
 
+/// Makes the folder that a file goes into.
+fn make_folder(file: &Path) -> Result<(), Failure> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    let failed =
+        |source| Failure::io(format!("cannot make the folder `{}`", folder.display()), source);
+    fs::create_dir_all(folder).map_err(failed)
+}
+
 /// `rollouts.jsonl` becomes `rollouts.scored.jsonl`.
 fn default_output(rollouts: &Path) -> PathBuf {
     rollouts.with_extension("scored.jsonl")
 }
 
-/// The report of `rollouts.scored.jsonl` is `rollouts.report.json`.
+/// The report of `rollouts.scored.jsonl` is `rollouts.report.json`, and that of `rollouts_scored.jsonl` is
+/// `rollouts_report.json`.
 fn default_report(output: &Path) -> PathBuf {
     let stem = output.with_extension("");
-    let scored = stem.extension().is_some_and(|ending| ending == "scored");
-    let stem = if scored { stem.with_extension("") } else { stem };
-    let mut name = stem.into_os_string();
-    name.push(".report.json");
-    name.into()
+    let name = stem.file_name().unwrap_or_default().to_string_lossy();
+    for separator in [".", "_"] {
+        if let Some(base) = name.strip_suffix(&format!("{separator}scored")) {
+            return stem.with_file_name(format!("{base}{separator}report.json"));
+        }
+    }
+    stem.with_file_name(format!("{name}.report.json"))
 }
 
 fn write_report(path: &Path, report: &ScoreSummary) -> Result<(), Failure> {
@@ -222,6 +312,8 @@ mod tests {
         assert_eq!(name("runs/rollouts.scored.jsonl"), "runs/rollouts.report.json");
         assert_eq!(name("out/a.b.jsonl"), "out/a.b.report.json");
         assert_eq!(name("scored"), "scored.report.json");
+        assert_eq!(name("rewards/mock_step0001_scored.jsonl"), "rewards/mock_step0001_report.json");
+        assert_eq!(name("a.b_scored.jsonl"), "a.b_report.json");
     }
 
     #[test]

@@ -10,7 +10,8 @@ use whetstone_env::python::Quality;
 use whetstone_rollout::cache::{Bounds, Cache, CacheError, Key, Known};
 
 const KILLS: u32 = 12;
-const FILE_ONLY: Bounds = Bounds { file_entries: 4_000_000, memory_entries: 0 };
+const FILE_ONLY: Bounds =
+    Bounds { file_entries: 4_000_000, memory_entries: 0, result_bytes: 512 << 20 };
 
 fn key(n: u32) -> Key {
     Key(*blake3::hash(&n.to_le_bytes()).as_bytes())

@@ -17,8 +17,12 @@ pub struct ScoreArgs {
     ///
     /// Names of other tools are accepted too: `task_id` for `prompt_id`, `completion` or `response`
     /// for `text`. A missing `step` is 0.
-    #[arg(value_name = "ROLLOUTS")]
-    pub rollouts: PathBuf,
+    #[arg(value_name = "ROLLOUTS", required_unless_present = "rollouts_file")]
+    pub rollouts: Option<PathBuf>,
+
+    /// The rollouts, as an option: the same as ROLLOUTS
+    #[arg(long = "rollouts", value_name = "FILE", conflicts_with = "rollouts")]
+    pub rollouts_file: Option<PathBuf>,
 
     /// Tasks of the rollouts, one JSON object per line; `prompt_id` is a task's `id`
     ///
@@ -31,16 +35,33 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Cache verdicts in this file, so that no program is judged twice
+    /// Cache verdicts and results in this file, so that no program is judged twice
     ///
     /// A timeout is stored with its limit, and is reused for that limit and lower ones; a program
-    /// that slept too long is judged again. Only one process can use the file at a time. It never
-    /// grows beyond about 1.4 GB, and can be deleted at any time. With `--skip-runtime` it is not
-    /// used, because there are no verdicts.
+    /// that slept too long is judged again. Of a Phaser program the static check and the run are
+    /// stored apart, so a pass with `--skip-runtime` saves work for a later one without. Only one
+    /// process can use the file at a time. It never grows beyond about 2 GB, and can be deleted at
+    /// any time. With `--skip-runtime` there are no verdicts of programs with tests to store.
     #[arg(long, value_name = "FILE")]
     pub cache: Option<PathBuf>,
 
-    /// Report file, as JSON [default: beside the scored lines, with the extension `.report.json`]
+    /// Index of Phaser's API, as `whet env phaser index` writes it [default: an embedded one]
+    ///
+    /// Phaser programs are checked against it. Where they are run, it must describe the version of
+    /// Phaser that is installed.
+    #[arg(long, value_name = "FILE")]
+    pub api_index: Option<PathBuf>,
+
+    /// Command that checks Phaser programs in place of whet: a program and its arguments
+    ///
+    /// Started once for each program, with one JSON object on standard input; answers with one on
+    /// standard output. A program that ends in `.js` is run by Node.js. It runs as you, without a
+    /// sandbox: name only commands that you trust. The guide `docs/guides/phaser.md` has the fields.
+    #[arg(long, value_name = "COMMAND")]
+    pub validator_cli: Option<String>,
+
+    /// Report file, as JSON [default: beside the scored lines: `X.report.json` of `X.scored.jsonl`,
+    /// `X_report.json` of `X_scored.jsonl`]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
@@ -100,11 +121,13 @@ impl ScoreArgs {
     /// The rollouts to score.
     pub(super) fn request(&self) -> ScoreRequest {
         ScoreRequest {
-            rollouts: self.rollouts.clone(),
+            rollouts: self.rollouts.clone().or(self.rollouts_file.clone()).unwrap_or_default(),
             tasks: self.prompts.clone(),
             out: self.out.clone(),
             report: self.report.clone(),
             cache: self.cache.clone(),
+            api_index: self.api_index.clone(),
+            validator: self.validator_cli.clone(),
             advantage: self.advantage.into(),
             strict: self.strict,
             skip_runtime: self.skip_runtime,
@@ -128,6 +151,8 @@ Examples:
   whet score rollouts.jsonl --prompts train.jsonl --dry-run
   whet score rollouts.jsonl --prompts train.jsonl --cache rewards.redb --report report.json
   whet score rollouts.jsonl --prompts train.jsonl --skip-runtime --json
+  whet score --prompts prompts_train.jsonl --rollouts mock.jsonl --out mock_scored.jsonl \\
+    --cache cache.redb --api-index phaser_api.jsonl --skip-runtime
   whet score rollouts.jsonl --prompts train.jsonl --set reward.composite=pass_times_quality
 
 Exit codes: 0 every line was scored or set aside, 1 some line could not be judged or none was

@@ -1,8 +1,10 @@
 //! The report as a person reads it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use whetstone_recipe::text::many;
+use whetstone_rollout::cache::Lookups;
 use whetstone_rollout::score::{ScoreSummary, rejected_path};
 
 use crate::printer::{Printer, Tone};
@@ -30,6 +32,7 @@ fn text(report: &ScoreSummary, output: &Path, printer: Printer) -> String {
     groups(&mut text, report, printer);
     rewards(&mut text, report);
     verdicts(&mut text, report);
+    games(&mut text, report);
     slowest(&mut text, report);
     cache(&mut text, report, printer);
     text.join("\n") + "\n"
@@ -105,7 +108,12 @@ fn rewards(text: &mut Lines, report: &ScoreSummary) {
         text.push(format!("  {name:<16} {mean:>8.4} {std:>8.4} {count:>8}"));
     }
     let (unearned, scored) = (report.paid_without_pass, report.scored);
-    text.push(format!("  {unearned} of {scored} paid without passing a test"));
+    let test = match &report.phaser {
+        Some(games) if games.lines == scored => "check",
+        Some(_) => "test or check",
+        None => "test",
+    };
+    text.push(format!("  {unearned} of {scored} paid without passing a {test}"));
     if !report.gates.is_empty() {
         text.push(format!("\n  {:<16} {:>8} {:>8}", "gate", "held", "failed"));
         for (name, gate) in &report.gates {
@@ -123,6 +131,34 @@ fn verdicts(text: &mut Lines, report: &ScoreSummary) {
     }
 }
 
+/// What came of replies to Phaser tasks.
+fn games(text: &mut Lines, report: &ScoreSummary) {
+    let Some(games) = &report.phaser else { return };
+    if games.not_run > 0 {
+        let (terms, count) = (games.not_run_terms.join(", "), many(games.not_run, "program"));
+        text.push(format!("\n  {terms}: not run, for {count}; their rewards lack these terms"));
+    }
+    counts(text, "stage", "lines", &games.stages);
+    counts(text, "failure", "lines", &games.failures);
+    counts(text, "check", "checks", &games.checks);
+    if !games.unknown_names.is_empty() {
+        text.push(format!("\n  {:<48} {:>8}  nearest", "name that Phaser does not have", "uses"));
+        for unknown in &games.unknown_names {
+            let nearest = unknown.nearest.as_deref().unwrap_or("-");
+            text.push(format!("  {:<48} {:>8}  {nearest}", unknown.name, unknown.count));
+        }
+    }
+}
+
+/// A table of names and how often each occurs; nothing if there are none.
+fn counts(text: &mut Lines, name: &str, counted: &str, counts: &BTreeMap<String, u64>) {
+    if counts.is_empty() {
+        return;
+    }
+    text.push(format!("\n  {name:<16} {counted:>8}"));
+    text.extend(counts.iter().map(|(name, count)| format!("  {name:<16} {count:>8}")));
+}
+
 fn slowest(text: &mut Lines, report: &ScoreSummary) {
     if report.slowest.is_empty() {
         return;
@@ -137,18 +173,22 @@ fn slowest(text: &mut Lines, report: &ScoreSummary) {
 fn cache(text: &mut Lines, report: &ScoreSummary, printer: Printer) {
     let Some(cache) = &report.cache else { return };
     let stats = &cache.stats;
-    text.push(format!(
-        "\n  cache: {} hits, {} misses ({:.1}%), {} stored",
-        stats.hits,
-        stats.misses,
-        cache.hit_rate * 100.0,
-        stats.stored
-    ));
+    let of_programs = Lookups { hits: stats.hits, misses: stats.misses };
+    let has_programs = of_programs != Lookups::default() || stats.results.is_empty();
+    let all = has_programs.then_some(("", of_programs)).into_iter();
+    let all = all.chain(stats.results.iter().map(|(part, counts)| (*part, *counts)));
+    let lookups = all.map(|(part, counts)| {
+        let Lookups { hits, misses } = counts;
+        let space = if part.is_empty() { "" } else { " " };
+        format!("{part}{space}{hits} hits, {misses} misses ({:.1}%)", counts.hit_rate() * 100.0)
+    });
+    let lookups = lookups.collect::<Vec<_>>().join("; ");
+    text.push(format!("\n  cache: {lookups}, {} stored", stats.stored));
     if let Some(trouble) = &stats.trouble {
         let word = printer.toned("cache given up", Tone::Doubtful);
         let lost = stats.lost;
         text.push(format!(
-            "  {word}: {trouble}; {lost} verdicts were not stored, no score was lost"
+            "  {word}: {trouble}; {lost} entries were not stored, no score was lost"
         ));
     }
 }

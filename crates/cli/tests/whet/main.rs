@@ -38,6 +38,7 @@ mod report_page;
 mod rewards;
 mod runs;
 mod score;
+mod score_phaser;
 mod solver_models;
 mod stages;
 mod stages_kill;

@@ -20,7 +20,7 @@ pub(super) fn environments(tasks: &[SolverTask]) -> Environments {
     let mut config = Config::default();
     config.env.rules = false;
     let start_judge = || Err(StartError::Refused("no judge here".to_owned()));
-    let setup = Setup { config: &config, skip_runtime: false, start_judge: &start_judge };
+    let setup = Setup::new(&config, &start_judge);
     Environments::for_tasks(&setup, tasks.iter().map(|made| &made.task)).unwrap()
 }
 

@@ -1,67 +1,79 @@
 //! The Phaser environment: one prompt, one program, checked and run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use whetstone_core::config::{Config, PromptLanguage};
-use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::config::PromptLanguage;
+use whetstone_core::extract::Reply;
 use whetstone_core::message::Message;
 use whetstone_core::program::Language;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::seed::Seed;
-use whetstone_core::stack::BigStack;
-use whetstone_core::task::Task;
-use whetstone_phaser::check::{Findings, ParseMode, check};
+use whetstone_core::task::{Task, TaskView};
 use whetstone_phaser::index::Index;
-use whetstone_sandbox::Judge;
-use whetstone_sandbox::job::Limits;
-use whetstone_sandbox::phaser::{InputScript, SourceKind, Version};
+use whetstone_sandbox::phaser::{InputScript, Version};
 
 use super::checks::{Check, FRAMES, GameTask};
-use super::validation::{FormatFindings, RuntimeFindings, Validation};
-use super::{Program, installed, observe, plan, reward};
+use super::inspector::{Engine, Inspector};
+use super::options::{IndexSource, PhaserOptions};
+use super::validation::Validation;
+use super::{installed, reward};
 use crate::environment::{BuildError, EnvError, Environment, Episode, Next, Outcome, Setup};
 use crate::python::limits;
-use crate::stack::on_big_stack;
 
 /// Its name in tasks and settings.
 pub const KIND: &str = "phaser";
 
-/// The seed of every program's randomness: the same program has the same outcome wherever it is judged.
-const SEED: u64 = 0;
+/// The fact that names the terms of what was not run.
+pub(super) const NOT_RUN: &str = "not_run";
 
 /// Asks for a game and pays for what it does.
 pub struct PhaserEnvironment {
-    /// Who runs the programs; nobody where they are only read.
-    judge: Option<Arc<Judge>>,
-    index: &'static Index,
+    inspector: Arc<Inspector>,
     language: PromptLanguage,
-    limits: Limits,
 }
 
-/// Builds it with the judge of the settings and the Phaser that is installed; neither is needed to read programs.
+/// Builds it with the judge of the settings and the Phaser that is installed; neither is needed to read programs, nor
+/// where an outside validator runs them.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
     let missing = |problem: String| BuildError::Missing { kind: KIND, problem };
+    let PhaserOptions { index, validator } = setup.phaser.cloned().unwrap_or_default();
     let found = installed().map_err(|error| missing(error.to_string()))?;
-    if setup.skip_runtime {
-        let version = found.map_or(Version::V3, |found| found.version());
-        return PhaserEnvironment::boxed(setup.config, None, version).map_err(missing);
-    }
-    let found = found.ok_or_else(|| missing("Phaser is not installed".to_owned()))?;
-    let judge = (setup.start_judge)().map_err(BuildError::Judge)?;
-    PhaserEnvironment::boxed(setup.config, Some(judge), found.version()).map_err(missing)
+    let version = found.as_ref().map_or(Version::V3, |found| found.version());
+    let engine = if setup.skip_runtime || validator.is_some() {
+        None
+    } else {
+        let found = found.ok_or_else(|| missing("Phaser is not installed".to_owned()))?;
+        same_version(index.as_deref(), version)?;
+        let judge = (setup.start_judge)().map_err(BuildError::Judge)?;
+        Some(Engine { judge, installed: found })
+    };
+    let index =
+        match index {
+            Some(index) => IndexSource::Given(index),
+            None => IndexSource::Embedded(Index::embedded(version.number()).ok_or_else(|| {
+                missing(format!("there is no index of Phaser {}", version.number()))
+            })?),
+        };
+    let inspector = Inspector {
+        engine,
+        index_digest: index.digest(),
+        index,
+        validator,
+        results: setup.results.cloned(),
+        skip_runtime: setup.skip_runtime,
+        limits: limits(setup.config),
+    };
+    let language = setup.config.prompt.language;
+    Ok(Box::new(PhaserEnvironment { inspector: Arc::new(inspector), language }))
 }
 
-impl PhaserEnvironment {
-    /// By the settings, for a version of Phaser, which the judge has installed.
-    fn boxed(
-        config: &Config,
-        judge: Option<Judge>,
-        version: Version,
-    ) -> Result<Box<dyn Environment>, String> {
-        let index = Index::embedded(version.number())
-            .ok_or_else(|| format!("there is no index of Phaser {}", version.number()))?;
-        let (language, limits) = (config.prompt.language, limits(config));
-        Ok(Box::new(Self { judge: judge.map(Arc::new), index, language, limits }))
+/// Refuses an index that a user gave, of another version than the one that runs programs.
+fn same_version(index: Option<&Index>, installed: Version) -> Result<(), BuildError> {
+    let installed = installed.number();
+    match index.map(Index::version).filter(|&version| version != installed) {
+        Some(index) => Err(BuildError::OtherPhaser { index: index.to_owned(), installed }),
+        None => Ok(()),
     }
 }
 
@@ -77,16 +89,19 @@ impl Environment for PhaserEnvironment {
 
     /// Nothing in an episode is random, so the seed is not used.
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
-        let view = whetstone_core::task::TaskView { language: Language::Javascript, ..task.view() };
+        let view = TaskView { language: Language::Javascript, ..task.view() };
         let messages = Prompt::new(view, self.language).messages().to_vec();
         Ok(Box::new(PhaserEpisode {
-            judge: self.judge.clone(),
-            index: self.index,
-            limits: self.limits,
+            inspector: self.inspector.clone(),
+            id: task.id.to_string(),
             task: game_task(task)?,
             messages,
             over: false,
         }))
+    }
+
+    fn identity(&self) -> BTreeMap<String, String> {
+        self.inspector.identity()
     }
 }
 
@@ -112,9 +127,8 @@ fn optional<T: serde::de::DeserializeOwned>(
 }
 
 struct PhaserEpisode {
-    judge: Option<Arc<Judge>>,
-    index: &'static Index,
-    limits: Limits,
+    inspector: Arc<Inspector>,
+    id: String,
     task: GameTask,
     messages: Vec<Message>,
     over: bool,
@@ -129,19 +143,7 @@ impl Episode for PhaserEpisode {
         if self.over {
             return Err(EnvError::Over);
         }
-        let read = on_big_stack(|stack| read(reply, self.index, stack))?;
-        let mut validation = read.validation;
-        if let Some(judge) = self.judge.as_ref().filter(|_| validation.parse.ok) {
-            let program = Program {
-                source: &read.source,
-                kind: source_kind(&read.source, &validation),
-                seed: SEED,
-                limits: self.limits,
-            };
-            let seen = observe(judge, program, &self.task)?;
-            (validation.runtime, validation.task) =
-                (Some(RuntimeFindings::from(seen.run)), seen.checks);
-        }
+        let validation = self.inspector.inspect(&self.id, &self.task, reply)?;
         self.messages.push(Message::assistant(reply.text));
         self.over = true;
         Ok(Next::Done(outcome(&validation)))
@@ -153,35 +155,8 @@ impl Episode for PhaserEpisode {
             return Err(EnvError::Over);
         }
         self.over = true;
-        let read = on_big_stack(|stack| read(Reply::text(""), self.index, stack))?;
-        Ok(outcome(&read.validation))
-    }
-}
-
-struct Read {
-    source: String,
-    validation: Validation,
-}
-
-/// What is known of a reply before its program is run.
-fn read(reply: Reply<'_>, index: &Index, stack: &BigStack) -> Read {
-    let extraction = extract(reply, Form::PlanJavascript);
-    let source = extraction.code.as_ref().map(|code| code.source.to_string()).unwrap_or_default();
-    let plan = extraction.plan.as_deref().map(|plan| plan::worth(plan, &source));
-    let format = FormatFindings::of(&extraction, plan);
-    let findings = if format.code { check(&source, index, stack) } else { Findings::default() };
-    Read { source, validation: Validation::of(format, findings) }
-}
-
-/// A program with imports or exports is run as a module, any other as a page would run it: as a script.
-fn source_kind(source: &str, validation: &Validation) -> SourceKind {
-    let is_statement = |line: &str| {
-        ["import ", "import{", "export "].iter().any(|start| line.trim_start().starts_with(start))
-    };
-    if validation.parse.mode == ParseMode::Module && source.lines().any(is_statement) {
-        SourceKind::Module
-    } else {
-        SourceKind::Script
+        let validation = self.inspector.inspect(&self.id, &self.task, Reply::text(""))?;
+        Ok(outcome(&validation))
     }
 }
 
@@ -194,12 +169,15 @@ fn outcome(validation: &Validation) -> Outcome {
         .with_fact("lifecycle", &validation.lifecycle);
     match &validation.runtime {
         Some(run) => outcome.with_fact("runtime", run).with_fact("task", &validation.task),
+        None if validation.parse.ok => outcome.with_fact(NOT_RUN, &reward::RUN_TERMS),
         None => outcome,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::config::Config;
+    use whetstone_core::outcome::Evidence;
     use whetstone_core::wire::Wire;
     use whetstone_sandbox::StartError;
 
@@ -219,8 +197,8 @@ mod tests {
     /// The outcome of a reply that is read and not run.
     fn read_only(text: &str) -> Outcome {
         let start_judge = || Err(StartError::Refused("nothing is run".to_owned()));
-        let setup =
-            Setup { config: &Config::default(), skip_runtime: true, start_judge: &start_judge };
+        let config = Config::default();
+        let setup = Setup { skip_runtime: true, ..Setup::new(&config, &start_judge) };
         let environment = build(&setup).expect("reading needs no judge");
         let mut episode = environment.open(&task(), Seed::new(1)).expect("an episode");
         let Next::Done(outcome) = episode.reply(Reply::text(text)).expect("an outcome") else {
@@ -262,23 +240,53 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_run_is_named_where_there_was_something_to_run() {
+        let facts = |text: &str| match read_only(text).evidence {
+            Evidence::Observed(seen) => seen.facts.get(NOT_RUN).map(str::to_owned),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(facts(&reply(GAME)).as_deref(), Some(r#"["runtime","task"]"#));
+        assert_eq!(facts(&reply("class {")), None);
+    }
+
+    #[test]
+    fn what_decides_outcomes_differs_with_the_index() {
+        let start_judge = || Err(StartError::Refused("nothing is run".to_owned()));
+        let config = Config::default();
+        let identity = |version: &str| {
+            let index = Index::read(Index::embedded(version).expect("one").write().as_bytes());
+            let options =
+                PhaserOptions { index: index.ok().map(Arc::new), ..PhaserOptions::default() };
+            let setup = Setup {
+                skip_runtime: true,
+                phaser: Some(&options),
+                ..Setup::new(&config, &start_judge)
+            };
+            build(&setup).expect("reading needs no judge").identity()
+        };
+        let (three, four) = (identity("3"), identity("4"));
+        let differ: Vec<&String> = three
+            .iter()
+            .filter(|(name, value)| four.get(*name) != Some(value))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(differ, ["phaser: --api-index"]);
+        assert_eq!(three["phaser: --skip-runtime"], "true");
+    }
+
+    #[test]
+    fn an_index_of_another_version_than_the_installed_one_is_refused_with_both() {
+        let four = Index::embedded("4");
+        let said = same_version(four, Version::V3).expect_err("another version").to_string();
+        assert!(said.contains("describes Phaser 4.2.1, and Phaser 3.90.0 is installed"), "{said}");
+        assert!(same_version(four, Version::V4).is_ok() && same_version(None, Version::V3).is_ok());
+    }
+
+    #[test]
     fn a_task_without_checks_is_refused() {
         let bare = TASK.replace(r#","checks":[{"kind":"count","select":{},"at_least":1}]"#, "");
         let bare = Task::from_object(serde_json::from_str(&bare).expect("JSON")).expect("a task");
         let problem = game_task(&bare).expect_err("no checks").to_string();
         assert!(problem.contains("checks"), "{problem}");
-    }
-
-    #[test]
-    fn imports_make_a_module_and_a_word_in_a_text_does_not() {
-        let kind = |source: &str| {
-            let read = on_big_stack(|stack| {
-                read(Reply::text(&reply(source)), Index::embedded("3").expect("an index"), stack)
-            });
-            let read = read.expect("a thread");
-            source_kind(&read.source, &read.validation)
-        };
-        assert_eq!(kind("import Phaser from 'phaser';\nnew Phaser.Game({});"), SourceKind::Module);
-        assert_eq!(kind("const text = 'export it';\nplayer = 1;"), SourceKind::Script);
     }
 }

@@ -5,14 +5,21 @@
 
 pub mod checks;
 mod environment;
+mod figures;
+mod inspector;
 mod installed;
 mod observe;
+mod options;
 mod plan;
 mod reward;
 mod validation;
+mod validator;
 
 pub use environment::{KIND, PhaserEnvironment, build};
+pub use figures::{InventedName, PhaserFigures};
 pub use installed::{data_folder, installed};
 pub use observe::{Observation, Program, observe};
+pub use options::{OptionsError, PhaserOptions};
 pub use reward::{is_solved, reward};
 pub use validation::{FormatFindings, RuntimeFindings, Validation};
+pub use validator::{CommandError, Validator};

@@ -26,6 +26,9 @@ const UNPARSED: f64 = 0.05;
 /// The total of a program that uses names which Phaser does not have, at most.
 const UNKNOWN_API: f64 = 0.6;
 
+/// The terms of what comes of running a program.
+pub(super) const RUN_TERMS: [&str; 2] = ["runtime", "task"];
+
 /// The reward of what is known of a reply.
 ///
 /// # Panics
@@ -46,8 +49,9 @@ pub fn reward(validation: &Validation) -> Reward {
     pay("lifecycle", 0.10, after_parse(parts));
     pay("api", 0.20, after_parse(api(validation)));
     if let Some(run) = &validation.runtime {
-        pay("runtime", 0.25, after_parse(runtime(run)));
-        pay("task", 0.25, after_parse(passed(validation)));
+        let [of_run, of_task] = RUN_TERMS;
+        pay(of_run, 0.25, after_parse(runtime(run)));
+        pay(of_task, 0.25, after_parse(passed(validation)));
     }
     Reward::new(terms, gates(validation)).expect("finite terms and weights")
 }

@@ -1,6 +1,6 @@
 //! What is known of a reply to a Phaser task: what `validation` has in a scored line.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use whetstone_core::extract::{Extraction, Origin};
 use whetstone_phaser::check::{ApiFindings, Findings, Lifecycle, ParseFindings};
 use whetstone_sandbox::phaser::{FailureClass, ObjectState, Run, Stage};
@@ -8,10 +8,11 @@ use whetstone_sandbox::phaser::{FailureClass, ObjectState, Run, Stage};
 use super::checks::CheckResult;
 
 /// Objects of the last frame that are kept.
-const OBJECTS: usize = 60;
+pub(super) const OBJECTS: usize = 60;
 
 /// What is known of a reply.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Validation {
     /// How the reply is written.
     pub format: FormatFindings,
@@ -22,15 +23,16 @@ pub struct Validation {
     /// Which parts of a game it has.
     pub lifecycle: Lifecycle,
     /// What came of running it; nothing of a program that was not run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeFindings>,
     /// The task's checks, where it was run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task: Vec<CheckResult>,
 }
 
 /// How a reply is written.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FormatFindings {
     /// What its plan is worth, from 0 to 1; nothing without one.
     pub plan: Option<f64>,
@@ -40,8 +42,10 @@ pub struct FormatFindings {
     pub code: bool,
 }
 
-/// What came of running a program. It is the same in every run: CPU time and memory are not part of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What came of running a program. It is the same in every run: CPU time and memory are not part of it, nor is what was
+/// there when a program ran out of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RuntimeFindings {
     /// How far it came.
     pub stage: Stage,
@@ -82,9 +86,22 @@ impl Validation {
 
 impl From<Run> for RuntimeFindings {
     fn from(run: Run) -> Self {
+        let run = if run.class == Some(FailureClass::Timeout) { out_of_time(run) } else { run };
         let object_count = run.objects.len();
         let Run { stage, ok, class, error, line, frames, scenes, mut objects, assets, .. } = run;
         objects.truncate(OBJECTS);
         Self { stage, ok, class, error, line, frames, scenes, object_count, objects, assets }
+    }
+}
+
+/// A run that met a limit of time, without what it had got to: that differs from machine to machine.
+fn out_of_time(run: Run) -> Run {
+    Run {
+        line: None,
+        frames: 0,
+        scenes: Vec::new(),
+        objects: Vec::new(),
+        assets: Vec::new(),
+        ..run
     }
 }

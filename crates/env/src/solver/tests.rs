@@ -334,7 +334,7 @@ fn the_registry_builds_it_with_the_settings() {
     let mut config = Config::default();
     config.env.max_turns = 3;
     let start_judge = || Err(crate::environment::StartError::Refused("no judge here".to_owned()));
-    let setup = Setup { config: &config, skip_runtime: false, start_judge: &start_judge };
+    let setup = Setup::new(&config, &start_judge);
     let task = task_of(&problem());
     let built = crate::registry::Environments::for_tasks(&setup, [&task]).unwrap();
     assert_eq!((built.kinds(), built.max_turns(&task)), (BTreeSet::from([KIND]), 3));

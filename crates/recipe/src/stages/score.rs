@@ -41,6 +41,8 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
         out: Some(job.dir().join(SCORED)),
         report: None,
         cache: None,
+        api_index: None,
+        validator: None,
         advantage: AdvantageBy::Mean,
         strict,
         skip_runtime,

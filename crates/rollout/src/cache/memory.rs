@@ -3,36 +3,35 @@
 use std::collections::HashMap;
 use std::mem;
 
-use super::Known;
 use super::key::Key;
 
-/// The newest verdicts, at most so many.
+/// The newest verdicts or results, at most so many.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct Memory<V> {
     /// Entries of one generation.
     half: usize,
-    young: HashMap<Key, Known>,
-    old: HashMap<Key, Known>,
+    young: HashMap<Key, V>,
+    old: HashMap<Key, V>,
 }
 
-impl Memory {
-    /// Room for `entries` verdicts.
+impl<V> Memory<V> {
+    /// Room for `entries` values.
     pub(super) fn new(entries: usize) -> Self {
         Self { half: entries / 2, young: HashMap::new(), old: HashMap::new() }
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&Known> {
+    pub(super) fn get(&self, key: &Key) -> Option<&V> {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 
-    pub(super) fn put(&mut self, key: Key, known: Known) {
+    pub(super) fn put(&mut self, key: Key, value: V) {
         if self.half == 0 {
             return;
         }
         if self.young.len() >= self.half {
             self.old = mem::take(&mut self.young);
         }
-        self.young.insert(key, known);
+        self.young.insert(key, value);
     }
 }
 
@@ -42,6 +41,7 @@ mod tests {
     use whetstone_core::verdict::Verdict;
     use whetstone_env::python::Quality;
 
+    use super::super::Known;
     use super::*;
 
     #[test]

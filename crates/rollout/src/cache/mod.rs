@@ -14,6 +14,9 @@
 //! threads, chance or addresses. That is read off the program (`determinism` in the environment), not
 //! found by running it twice: a guess can be lucky twice, and would then be paid for ever.
 //!
+//! Environments other than that of programs keep results of their own here, as bytes under keys of their own
+//! ([`ResultCache`]): the static findings and the runs of games apart, for instance.
+//!
 //! **Losing the cache never costs a score.** It is written in batches, brought to the disk about
 //! once a second and at the end, so a kill loses a second of entries. If the disk is full the rest
 //! of the run goes on without the file; [`Stats`] says so.
@@ -27,21 +30,23 @@ mod key;
 mod memory;
 mod store;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::judgement::Judgement;
 use whetstone_core::program::Program;
 use whetstone_core::verdict::Verdict;
 use whetstone_env::python::{Candidate, EntryPoint, Quality};
+use whetstone_env::results::{ResultCache, ResultKey};
 use whetstone_sandbox::job::Limits;
 
 pub use self::error::CacheError;
 pub use self::key::{Identity, Key, ProgramKeys, TaskKeys};
 use self::memory::Memory;
-use self::store::Store;
+use self::store::{MAX_RESULT_BYTES, Store};
 
 /// Bounds of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +55,17 @@ pub struct Bounds {
     pub file_entries: u64,
     /// Entries in memory.
     pub memory_entries: usize,
+    /// Bytes of results of environments in the file. A result takes 64 KiB at most.
+    pub result_bytes: u64,
+}
+
+/// Hits and misses of one kind of results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Lookups {
+    /// Results that were known.
+    pub hits: u64,
+    /// Results that had to be found.
+    pub misses: u64,
 }
 
 /// Hits and misses of a cache.
@@ -59,9 +75,11 @@ pub struct Stats {
     pub hits: u64,
     /// Programs that had to be run.
     pub misses: u64,
-    /// Verdicts that are in the file since.
+    /// Results of environments that were known or had to be found, by their kind.
+    pub results: BTreeMap<&'static str, Lookups>,
+    /// Verdicts and results that are in the file since.
     pub stored: u64,
-    /// Verdicts that should be in the file and are not, because it could not be written.
+    /// Verdicts and results that should be in the file and are not, because it could not be written.
     pub lost: u64,
     /// Why the file was given up, if it was.
     pub trouble: Option<String>,
@@ -95,7 +113,9 @@ impl Known {
 /// Verdicts of programs that were judged before.
 #[derive(Debug)]
 pub struct Cache {
-    memory: Mutex<Memory>,
+    memory: Mutex<Memory<Known>>,
+    result_memory: Mutex<Memory<Arc<[u8]>>>,
+    lookups: Mutex<BTreeMap<&'static str, Lookups>>,
     store: Store,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -103,26 +123,46 @@ pub struct Cache {
 
 impl Default for Bounds {
     fn default() -> Self {
-        // About 1.4 GB of file and 2 MB of memory.
-        Self { file_entries: 4_000_000, memory_entries: 1 << 13 }
+        // About 1.4 GB of file for verdicts and half a GB for results, and 2 MB of memory for verdicts.
+        Self { file_entries: 4_000_000, memory_entries: 1 << 13, result_bytes: 512 << 20 }
     }
 }
 
 impl Stats {
+    /// The part of all lookups that were hits; 0 without any.
+    pub fn hit_rate(&self) -> f64 {
+        let of_programs = Lookups { hits: self.hits, misses: self.misses };
+        let all = self.results.values().copied().chain([of_programs]);
+        let add = |sum: Lookups, one: Lookups| Lookups {
+            hits: sum.hits + one.hits,
+            misses: sum.misses + one.misses,
+        };
+        all.fold(Lookups::default(), add).hit_rate()
+    }
+}
+
+impl Lookups {
     /// The part of the lookups that were hits; 0 without any.
     #[expect(clippy::cast_precision_loss, reason = "a rate of counts far below 2^53")]
-    pub fn hit_rate(&self) -> f64 {
-        let lookups = self.hits + self.misses;
-        if lookups == 0 { 0.0 } else { self.hits as f64 / lookups as f64 }
+    pub fn hit_rate(self) -> f64 {
+        let all = self.hits + self.misses;
+        if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
     }
 }
 
 impl Cache {
     /// Opens the cache at `path`, or creates it.
     pub fn open(path: &Path, bounds: Bounds) -> Result<Self, CacheError> {
-        let store = Store::open(path, bounds.file_entries)?;
-        let memory = Mutex::new(Memory::new(bounds.memory_entries));
-        Ok(Self { memory, store, hits: AtomicU64::new(0), misses: AtomicU64::new(0) })
+        let store = Store::open(path, bounds)?;
+        Ok(Self {
+            memory: Mutex::new(Memory::new(bounds.memory_entries)),
+            // At most 16 MB for as many verdicts as is usual, and mostly below 1.
+            result_memory: Mutex::new(Memory::new(bounds.memory_entries / 32)),
+            lookups: Mutex::default(),
+            store,
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        })
     }
 
     /// The entry of a program that was judged before.
@@ -192,12 +232,43 @@ impl Cache {
         let (stored, lost, trouble) = self.store.counts();
         let (hits, misses) =
             (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
-        Stats { hits, misses, stored, lost, trouble }
+        let results = lock(&self.lookups).clone();
+        Stats { hits, misses, results, stored, lost, trouble }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, Memory<Known>> {
+        lock(&self.memory)
     }
+
+    fn result(&self, key: Key) -> Option<Vec<u8>> {
+        if let Some(known) = lock(&self.result_memory).get(&key) {
+            return Some(known.to_vec());
+        }
+        let known = self.store.get_result(&key)?;
+        lock(&self.result_memory).put(key, known.as_slice().into());
+        Some(known)
+    }
+}
+
+impl ResultCache for Cache {
+    fn get(&self, key: &ResultKey) -> Option<Vec<u8>> {
+        let found = self.result(Key(key.digest));
+        let mut lookups = lock(&self.lookups);
+        let counts = lookups.entry(key.part).or_default();
+        *(if found.is_some() { &mut counts.hits } else { &mut counts.misses }) += 1;
+        found
+    }
+
+    fn put(&self, key: &ResultKey, value: &[u8]) {
+        if value.len() <= MAX_RESULT_BYTES {
+            lock(&self.result_memory).put(Key(key.digest), value.into());
+            self.store.put_result(Key(key.digest), value);
+        }
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Cache {

@@ -1,9 +1,13 @@
 //! The file of the cache: a redb database with two generations of entries.
 //!
 //! ```text
-//! table "whet-reward-cache"   "format" → 1
-//! table "young", "old"        key (32 bytes) → version (1 byte), what is known (JSON)
+//! table "whet-reward-cache"             "format" → 1, "result-bytes" → bytes in "results-young"
+//! table "young", "old"                  key (32 bytes) → version (1 byte), what is known (JSON)
+//! table "results-young", "results-old"  key (32 bytes) → version (1 byte), a result of an environment
 //! ```
+//!
+//! Verdicts of programs are small and bounded by their number; results of environments differ in size and are
+//! bounded by their bytes. Each has its own two generations.
 //!
 //! A batch is committed without waiting for the disk; about once a second one is, and that one
 //! also saves what makes the next opening quick. After the first failed write nothing more is read
@@ -17,30 +21,42 @@ use std::{fs, mem};
 
 use redb::{
     Database, DatabaseError, Durability, ReadOnlyTable, ReadableDatabase, ReadableTableMetadata,
-    StorageError, TableDefinition, TableHandle,
+    StorageError, TableDefinition, TableHandle, WriteTransaction,
 };
 
-use super::Known;
 use super::error::CacheError;
 use super::key::Key;
+use super::{Bounds, Known};
 
 type Entries = TableDefinition<'static, &'static [u8; 32], &'static [u8]>;
 
 const META: TableDefinition<'static, &'static str, u64> = TableDefinition::new("whet-reward-cache");
 const YOUNG: Entries = TableDefinition::new("young");
 const OLD: Entries = TableDefinition::new("old");
+const RESULTS_YOUNG: Entries = TableDefinition::new("results-young");
+const RESULTS_OLD: Entries = TableDefinition::new("results-old");
+/// The entry of [`META`] with the bytes of the young generation of results.
+const RESULT_BYTES: &str = "result-bytes";
 
 /// Format of the file.
 const FORMAT: u64 = 1;
 /// First byte of a value: what is known of a program, as JSON.
 const VALUE_JSON: u8 = 1;
+/// First byte of a result of an environment, whose bytes follow.
+const RESULT: u8 = 2;
 /// Longer values are not kept; a name of an exception could be long.
 const MAX_VALUE_BYTES: usize = 1024;
+/// Longer results are not kept.
+pub(super) const MAX_RESULT_BYTES: usize = 64 << 10;
+/// Bytes that the page of a small entry and its key add to it, about.
+const ENTRY_BYTES: u64 = 100;
 /// The first bytes of every redb file.
 const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
 
 /// Entries committed together.
 const BATCH: usize = 256;
+/// Bytes committed together, about.
+const BATCH_BYTES: usize = 1 << 20;
 /// The longest time that entries wait to be written while others arrive.
 const DURABLE_EVERY: Duration = Duration::from_secs(1);
 /// Pages that redb may hold in memory; its own default is a gigabyte.
@@ -56,15 +72,39 @@ pub(super) struct Store {
 
 /// State that can be read without a lock on the database.
 struct Snapshot {
+    verdicts: Generations,
+    results: Generations,
+}
+
+/// The two generations of one kind of entries.
+struct Generations {
     young: ReadOnlyTable<&'static [u8; 32], &'static [u8]>,
     old: ReadOnlyTable<&'static [u8; 32], &'static [u8]>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryKind {
+    /// A verdict of a program.
+    Verdict,
+    /// A result of an environment.
+    Result,
+}
+
+/// An entry that is to be written.
+#[derive(Debug)]
+struct NewEntry {
+    kind: EntryKind,
+    key: Key,
+    value: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Writer {
     database: Database,
-    max_entries: u64,
-    batch: Vec<(Key, Vec<u8>)>,
+    bounds: Bounds,
+    batch: Vec<NewEntry>,
+    batch_bytes: usize,
     last_durable: Instant,
     /// A commit was made since that has not reached the disk.
     unsynced: bool,
@@ -74,7 +114,7 @@ struct Writer {
 }
 
 impl Store {
-    pub(super) fn open(path: &Path, max_entries: u64) -> Result<Self, CacheError> {
+    pub(super) fn open(path: &Path, bounds: Bounds) -> Result<Self, CacheError> {
         check_magic(path)?;
         let database = redb::Builder::new().set_cache_size(PAGES_BYTES).create(path);
         let database = database.map_err(|err| open_error(path, err))?;
@@ -83,8 +123,9 @@ impl Store {
         let snapshot = Snapshot::take(&database).map_err(damaged)?;
         let writer = Writer {
             database,
-            max_entries,
+            bounds,
             batch: Vec::new(),
+            batch_bytes: 0,
             last_durable: Instant::now(),
             unsynced: false,
             stored: 0,
@@ -96,19 +137,48 @@ impl Store {
 
     /// The entry of `key`; one that cannot be read counts as missing.
     pub(super) fn get(&self, key: &Key) -> Option<Known> {
-        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        let snapshot = snapshot.as_ref()?;
-        let found = snapshot.young.get(&key.0).ok()?;
-        let found = found.or(snapshot.old.get(&key.0).ok()?)?;
-        decode(found.value())
+        self.read(EntryKind::Verdict, key, decode)
+    }
+
+    /// The result under `key`.
+    pub(super) fn get_result(&self, key: &Key) -> Option<Vec<u8>> {
+        self.read(EntryKind::Result, key, |value| Some(value.strip_prefix(&[RESULT])?.to_owned()))
     }
 
     pub(super) fn put(&self, key: Key, known: &Known) {
         let Some(value) = encode(known) else { return };
+        self.add(NewEntry { kind: EntryKind::Verdict, key, value });
+    }
+
+    /// Stores a result of at most [`MAX_RESULT_BYTES`].
+    pub(super) fn put_result(&self, key: Key, result: &[u8]) {
+        let value = [&[RESULT], result].concat();
+        self.add(NewEntry { kind: EntryKind::Result, key, value });
+    }
+
+    fn read<T>(
+        &self,
+        kind: EntryKind,
+        key: &Key,
+        decode: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = snapshot.as_ref()?;
+        let generations = match kind {
+            EntryKind::Verdict => &snapshot.verdicts,
+            EntryKind::Result => &snapshot.results,
+        };
+        let found = generations.young.get(&key.0).ok()?;
+        let found = found.or(generations.old.get(&key.0).ok()?)?;
+        decode(found.value())
+    }
+
+    fn add(&self, entry: NewEntry) {
         let mut writer = self.writer();
-        writer.batch.push((key, value));
+        writer.batch_bytes += entry.value.len();
+        writer.batch.push(entry);
         let due = writer.last_durable.elapsed() >= DURABLE_EVERY;
-        if due || writer.batch.len() >= BATCH {
+        if due || writer.batch.len() >= BATCH || writer.batch_bytes >= BATCH_BYTES {
             self.commit(&mut writer, if due { Durability::Immediate } else { Durability::None });
         }
     }
@@ -128,6 +198,7 @@ impl Store {
 
     fn commit(&self, writer: &mut Writer, durability: Durability) {
         let batch = mem::take(&mut writer.batch);
+        writer.batch_bytes = 0;
         let count = batch.len() as u64;
         if writer.trouble.is_some() {
             writer.lost += count;
@@ -160,27 +231,63 @@ impl Store {
 }
 
 impl Writer {
-    fn write(&self, batch: &[(Key, Vec<u8>)], durability: Durability) -> Result<(), redb::Error> {
+    fn write(&self, batch: &[NewEntry], durability: Durability) -> Result<(), redb::Error> {
         let mut transaction = self.database.begin_write()?;
         transaction.set_quick_repair(matches!(durability, Durability::Immediate));
         transaction.set_durability(durability)?;
-        if transaction.open_table(YOUNG)?.len()? >= self.max_entries / 2 {
-            transaction.delete_table(OLD)?;
-            transaction.rename_table(YOUNG, OLD)?;
+        if transaction.open_table(YOUNG)?.len()? >= self.bounds.file_entries / 2 {
+            turn_over(&transaction, YOUNG, OLD)?;
         }
-        let mut young = transaction.open_table(YOUNG)?;
-        for (key, value) in batch {
-            young.insert(&key.0, value.as_slice())?;
+        let mut bytes = result_bytes(&transaction)?;
+        if bytes >= self.bounds.result_bytes / 2 {
+            turn_over(&transaction, RESULTS_YOUNG, RESULTS_OLD)?;
+            bytes = 0;
         }
-        drop(young);
+        let mut verdicts = transaction.open_table(YOUNG)?;
+        let mut results = transaction.open_table(RESULTS_YOUNG)?;
+        for NewEntry { kind, key, value } in batch {
+            match kind {
+                EntryKind::Verdict => drop(verdicts.insert(&key.0, value.as_slice())?),
+                EntryKind::Result => {
+                    bytes += value.len() as u64 + ENTRY_BYTES;
+                    results.insert(&key.0, value.as_slice())?;
+                }
+            }
+        }
+        drop((verdicts, results));
+        transaction.open_table(META)?.insert(RESULT_BYTES, bytes)?;
         Ok(transaction.commit()?)
     }
+}
+
+/// Drops the old generation, and lets the young one take its place.
+fn turn_over(
+    transaction: &WriteTransaction,
+    young: Entries,
+    old: Entries,
+) -> Result<(), redb::Error> {
+    transaction.delete_table(old)?;
+    Ok(transaction.rename_table(young, old)?)
+}
+
+fn result_bytes(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
+    let meta = transaction.open_table(META)?;
+    let bytes = meta.get(RESULT_BYTES)?.map_or(0, |bytes| bytes.value());
+    Ok(bytes)
 }
 
 impl Snapshot {
     fn take(database: &Database) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
-        Ok(Self { young: transaction.open_table(YOUNG)?, old: transaction.open_table(OLD)? })
+        let verdicts = Generations {
+            young: transaction.open_table(YOUNG)?,
+            old: transaction.open_table(OLD)?,
+        };
+        let results = Generations {
+            young: transaction.open_table(RESULTS_YOUNG)?,
+            old: transaction.open_table(RESULTS_OLD)?,
+        };
+        Ok(Self { verdicts, results })
     }
 }
 
@@ -229,6 +336,10 @@ fn prepare(database: &Database, path: &Path) -> Result<(), CacheError> {
         return Err(CacheError::NotACache { path: path.to_owned(), found });
     }
     match format_of(database).map_err(damaged)? {
+        // An older whet made it without tables of results.
+        Some(FORMAT) if !tables.iter().any(|name| name == RESULTS_OLD.name()) => {
+            begin(database).map_err(damaged)
+        }
         Some(FORMAT) => Ok(()),
         Some(found) if found > FORMAT => {
             Err(CacheError::Newer { path: path.to_owned(), found, known: FORMAT })
@@ -255,8 +366,9 @@ fn begin(database: &Database) -> Result<(), redb::Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     transaction.open_table(META)?.insert("format", FORMAT)?;
-    transaction.open_table(YOUNG)?;
-    transaction.open_table(OLD)?;
+    for table in [YOUNG, OLD, RESULTS_YOUNG, RESULTS_OLD] {
+        transaction.open_table(table)?;
+    }
     Ok(transaction.commit()?)
 }
 

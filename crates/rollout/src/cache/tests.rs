@@ -26,7 +26,8 @@ fn known(verdict: Verdict, readability: f64) -> Known {
     Known { judgement: judged(verdict), quality, defines_entry_point: true, limit_us: None }
 }
 
-const FILE_ONLY: Bounds = Bounds { file_entries: 1_000_000, memory_entries: 0 };
+const FILE_ONLY: Bounds =
+    Bounds { file_entries: 1_000_000, memory_entries: 0, result_bytes: 1 << 30 };
 
 #[test]
 fn what_one_run_stored_the_next_one_finds() {
@@ -80,7 +81,7 @@ fn what_depends_on_the_machine_or_on_chance_is_not_kept() {
 fn a_full_cache_drops_its_oldest_and_stays_within_its_bounds() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.redb");
-    let cache = Cache::open(&path, Bounds { file_entries: 2000, memory_entries: 0 }).unwrap();
+    let cache = Cache::open(&path, Bounds { file_entries: 2000, ..FILE_ONLY }).unwrap();
     for n in 0..20_000 {
         cache.put(key(n), &numbered(n));
     }
@@ -108,6 +109,80 @@ fn an_oversized_value_is_not_stored_and_harms_nothing() {
     cache.put(key(2), &numbered(2));
     cache.flush();
     assert_eq!((cache.get(&key(1)), cache.get(&key(2))), (None, Some(numbered(2))));
+}
+
+#[test]
+fn results_of_environments_are_kept_apart_from_verdicts_and_counted_by_kind() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache.redb");
+    let named = |part: &'static str, n: u32| ResultKey { part, digest: key(n).0 };
+    let cache = Cache::open(&path, Bounds::default()).unwrap();
+    cache.put(key(1), &numbered(1));
+    assert_eq!(ResultCache::get(&cache, &named("static", 1)), None, "a verdict is no result");
+    let long = vec![7; MAX_RESULT_BYTES + 1];
+    for (n, value) in [(1, &b"one"[..]), (2, &long[1..]), (3, &long)] {
+        ResultCache::put(&cache, &named("static", n), value);
+    }
+    assert_eq!(ResultCache::get(&cache, &named("static", 1)).unwrap(), b"one", "at once");
+    drop(cache);
+    let cache = Cache::open(&path, FILE_ONLY).unwrap();
+    let found = [1, 2, 3, 4].map(|n| ResultCache::get(&cache, &named("runtime", n)));
+    assert_eq!(
+        found.map(|found| found.map(|bytes| bytes.len())),
+        [Some(3), Some(MAX_RESULT_BYTES), None, None]
+    );
+    assert_eq!(cache.get(&key(1)), Some(numbered(1)));
+    let stats = cache.stats();
+    assert_eq!(stats.results, BTreeMap::from([("runtime", Lookups { hits: 2, misses: 2 })]));
+    assert!((stats.hit_rate() - 0.5).abs() < 1e-12);
+}
+
+#[test]
+fn results_are_bounded_by_their_bytes_and_the_newest_half_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache.redb");
+    let bounds = Bounds { result_bytes: 8 << 20, ..FILE_ONLY };
+    let named = |n: u32| ResultKey { part: "runtime", digest: key(n).0 };
+    // 40 MB, in two runs of the program.
+    for run in 0..2 {
+        let cache = Cache::open(&path, bounds).unwrap();
+        for n in 0..1000 {
+            ResultCache::put(&cache, &named(run * 1000 + n), &vec![1; 20_000]);
+        }
+        cache.put(key(run), &numbered(run));
+    }
+    let cache = Cache::open(&path, bounds).unwrap();
+    let is_known = |n: u32| ResultCache::get(&cache, &named(n)).is_some();
+    assert!((1850..2000).all(is_known), "the newest 3 MB");
+    assert!(!(0..1500).any(is_known), "the oldest 30 MB");
+    assert_eq!(cache.get(&key(0)), Some(numbered(0)), "verdicts do not make room for results");
+    drop(cache);
+    let size = std::fs::metadata(&path).unwrap().len();
+    assert!(size < 32 << 20, "pages are used again: {size}");
+}
+
+#[test]
+fn a_cache_of_an_older_whet_without_results_takes_some() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache.redb");
+    let cache = Cache::open(&path, FILE_ONLY).unwrap();
+    cache.put(key(1), &numbered(1));
+    drop(cache);
+    let database = Database::open(&path).unwrap();
+    let write = database.begin_write().unwrap();
+    for name in ["results-young", "results-old"] {
+        let table: TableDefinition<&[u8; 32], &[u8]> = TableDefinition::new(name);
+        assert!(write.delete_table(table).unwrap());
+    }
+    write.commit().unwrap();
+    drop(database);
+    let named = ResultKey { part: "static", digest: key(1).0 };
+    let cache = Cache::open(&path, FILE_ONLY).unwrap();
+    ResultCache::put(&cache, &named, b"new");
+    drop(cache);
+    let cache = Cache::open(&path, FILE_ONLY).unwrap();
+    assert_eq!(ResultCache::get(&cache, &named).unwrap(), b"new");
+    assert_eq!(cache.get(&key(1)), Some(numbered(1)));
 }
 
 #[track_caller]
@@ -187,7 +262,7 @@ proptest! {
     #[test]
     fn the_last_value_put_is_the_one_found(puts in prop::collection::vec((0..40_u32, 0..1000_u32), 0..600)) {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(&dir.path().join("c"), Bounds { file_entries: 1_000_000, memory_entries: 8 }).unwrap();
+        let cache = Cache::open(&dir.path().join("c"), Bounds { memory_entries: 8, ..FILE_ONLY }).unwrap();
         let mut model = std::collections::BTreeMap::new();
         for (at, value) in puts {
             cache.put(key(at), &numbered(value));

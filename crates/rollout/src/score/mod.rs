@@ -131,6 +131,9 @@ pub fn score(scoring: &Scoring<'_>) -> Result<ScoreSummary, ScoreError> {
     let second = Second { input, digest: &digest, tasks: &tasks, results: &results };
     second.rejected(&rejected_path(scoring.output), &mut report)?;
     second.scored(scoring.output, &mut report)?;
+    if let Some(phaser) = &mut report.phaser {
+        phaser.list_names();
+    }
     results.ledger.remove()?;
     report.resumed = resumed;
     finish(&mut report, scoring, start);
@@ -187,7 +190,8 @@ fn head(
         .with("cpu_us", LIMITS, u64::try_from(limits.cpu.as_micros()).unwrap_or(u64::MAX))
         .with("memory_bytes", LIMITS, limits.memory)
         .with("judge", "the judge, its interpreter or its isolation", judge)
-        .or_absent("`--skip-runtime`");
+        .or_absent("`--skip-runtime`")
+        .with_entries("environments", &scorer.environments());
     // Where no program is asked for, nothing depends on how programs are judged.
     let of_programs = ["rules", "cpu_us", "memory_bytes", "judge"];
     Ok(if scorer.has_programs() { head } else { head.ignoring(&of_programs) })

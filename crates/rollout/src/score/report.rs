@@ -3,6 +3,7 @@
 //! The scored lines hold nothing that differs from run to run; what does (times, cache hits) is
 //! here.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde_json::value::RawValue;
 use whetstone_core::judgement::Isolation;
 use whetstone_core::reward::Reward;
 use whetstone_core::task::TaskId;
+use whetstone_env::phaser::{self, PhaserFigures};
 
 use super::records::Found;
 use crate::cache;
@@ -50,16 +52,19 @@ pub struct ScoreSummary {
     pub unjudged_groups: u64,
     /// How often each verdict was given.
     pub verdicts: BTreeMap<String, u64>,
-    /// Lines that were not run, as asked, or since their tasks have no tests.
+    /// Lines whose programs were not run, as asked, or since their tasks have no tests.
     pub not_run: u64,
     /// Lines whose tasks have no tests: their rewards are of static terms alone.
     pub untested: u64,
-    /// Lines with a reward above 0 that passed no hidden test, or were not run.
+    /// Lines with a reward above 0 that passed no hidden test or check and did not solve their task, or were not run.
     pub paid_without_pass: u64,
     /// The total and each term of the reward.
     pub rewards: BTreeMap<String, Spread>,
     /// How often each gate held and did not.
     pub gates: BTreeMap<String, GateCount>,
+    /// What came of replies to Phaser tasks, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phaser: Option<PhaserFigures>,
     /// How programs were held.
     pub isolation: BTreeMap<Level, u64>,
     /// The programs that took most CPU time.
@@ -141,9 +146,11 @@ struct Seen<'a> {
     isolation: Option<Isolation>,
     #[serde(default)]
     tests_passed: u64,
-    /// Of an environment that runs no programs.
+    /// Of other environments: which it is, and whether the task was solved.
     #[serde(default)]
     solved: Option<bool>,
+    #[serde(borrow, default)]
+    kind: Option<Cow<'a, str>>,
 }
 
 impl Seen<'_> {
@@ -181,7 +188,13 @@ impl ScoreSummary {
             |part: &Option<Box<RawValue>>| part.as_deref().map_or("null", RawValue::get).to_owned();
         let validation = raw(&found.validation);
         let seen: Seen<'_> = serde_json::from_str(&validation)?;
-        match (seen.verdict, seen.solved) {
+        let game = if seen.solved.is_some() && seen.kind.as_deref() == Some(phaser::KIND) {
+            Some(self.phaser.get_or_insert_default().count(&validation)?)
+        } else {
+            None
+        };
+        let solved = seen.solved.filter(|_| !game.is_some_and(|game| game.not_run));
+        match (seen.verdict, solved) {
             (Some(verdict), _) => count(&mut self.verdicts, verdict),
             (None, Some(true)) => count(&mut self.verdicts, "solved"),
             (None, Some(false)) => count(&mut self.verdicts, "unsolved"),
@@ -193,7 +206,8 @@ impl ScoreSummary {
         }
         let reward = serde_json::from_str(&raw(&found.reward))?;
         self.count_reward(&reward);
-        self.paid_without_pass += u64::from(!seen.got_anywhere() && reward.total() > 0.0);
+        let passed = seen.got_anywhere() || game.is_some_and(|game| game.passed);
+        self.paid_without_pass += u64::from(!passed && reward.total() > 0.0);
         Ok(())
     }
 
@@ -286,6 +300,33 @@ mod tests {
             report.count_scored(&found, &id).unwrap();
         }
         assert_eq!((report.scored, report.paid_without_pass), (5, 2));
+    }
+
+    #[test]
+    fn a_game_that_was_not_run_is_neither_solved_nor_unsolved_and_a_passed_check_is_a_pass() {
+        let game = |facts: &str, total: f64| {
+            let raw = |text| RawValue::from_string(text).ok();
+            let validation = raw(format!(r#"{{"kind":"phaser","solved":false,"facts":{facts}}}"#));
+            let reward = raw(format!(r#"{{"total":{total},"terms":{{"form":{total}}}}}"#));
+            Found { line: 0, error: None, cpu_ms: 0.0, validation, reward }
+        };
+        let run = |outcome: &str| {
+            format!(
+                r#"{{"parse":{{"ok":true}},"runtime":{{"stage":"done"}},"task":[{{"outcome":"{outcome}"}}]}}"#
+            )
+        };
+        let lines = [
+            game(r#"{"parse":{"ok":true},"not_run":["runtime","task"]}"#, 0.5),
+            game(&run("passed"), 0.9),
+            game(&run("failed"), 0.6),
+            game(r#"{"parse":{"ok":false}}"#, 0.0),
+        ];
+        let id = TaskId::try_from("a".to_owned()).unwrap();
+        let mut report = ScoreSummary::new();
+        lines.iter().for_each(|line| report.count_scored(line, &id).unwrap());
+        assert_eq!((report.not_run, report.verdicts["unsolved"]), (1, 3));
+        assert_eq!(report.paid_without_pass, 2, "what was not run, and what passed no check");
+        assert_eq!(report.phaser.unwrap().not_run_terms, ["runtime", "task"]);
     }
 
     #[test]

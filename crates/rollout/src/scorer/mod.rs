@@ -18,6 +18,8 @@ mod programs;
 pub(crate) use self::episode::earlier_replies;
 use self::programs::Programs;
 
+use std::collections::BTreeMap;
+
 use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
 use whetstone_core::outcome::Outcome;
@@ -130,6 +132,11 @@ impl<'a> Scorer<'a> {
     /// Who judges programs; nobody where nothing is run.
     pub(crate) fn identity(&self) -> Option<Identity> {
         self.programs.environment.map(Identity::of)
+    }
+
+    /// What decides the outcomes of episodes beside task, reply and seed.
+    pub(crate) fn environments(&self) -> BTreeMap<String, String> {
+        self.environments.identity()
     }
 
     fn play(&self, task: u32, replies: &[Reply<'_>]) -> Result<Scored, Unjudged> {

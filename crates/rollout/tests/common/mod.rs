@@ -54,7 +54,7 @@ pub(crate) fn environments(
     programs: Option<PythonEnvironment>,
     tasks: &[Task],
 ) -> Result<Environments, BuildError> {
-    let setup = Setup { config, skip_runtime: false, start_judge: &no_judge };
+    let setup = Setup::new(config, &no_judge);
     let all = Environments::none(config);
     if let Some(programs) = programs {
         return all.with_programs(programs).and_for_tasks(&setup, tasks);

@@ -11,6 +11,11 @@ use super::host::{self, Told};
 
 const SHIM: &str = include_str!("shim.js");
 
+/// SHA-256 of the document, clock and files that games find: what comes of a game depends on them.
+pub fn shim_digest() -> String {
+    super::install::digest(SHIM.as_bytes())
+}
+
 /// Bytes of stack that recursion may use; the jail leaves four times as much.
 const STACK: usize = 16 << 20;
 /// Bytes that a program may take before cycles are looked for: a small one is over by then.

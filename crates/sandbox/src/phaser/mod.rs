@@ -23,6 +23,7 @@ pub mod trace;
 mod zygote;
 
 pub(crate) use child::{ANSWER, QUESTION, Question};
+pub use engine::shim_digest;
 pub use input::{Action, InputEvent, InputScript};
 pub use install::{InstallError, Installation, Version, install};
 pub use run::{FailureClass, PlayJob, Run, Settings, SourceKind, Stage};

@@ -139,6 +139,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether the program used up its CPU time, and not the time of a busy machine: then it does so again. A program
+    /// is stopped after nine tenths of its limit, so that it can still say how far it came.
+    pub fn used_up_cpu(&self, limits: Limits) -> bool {
+        self.class == Some(FailureClass::Timeout)
+            && self.cpu_ms >= limits.cpu.as_secs_f64() * 1e3 * 0.9
+    }
+
     /// A run that failed without having got anywhere.
     pub(crate) fn failed(stage: Stage, class: FailureClass, error: &str) -> Self {
         Self {

@@ -26,8 +26,8 @@ fn school(steps: u32) -> School {
     school.config.training.max_length = 128;
     school.config.training.max_steps = steps;
     let start_judge = || Err(StartError::Refused("no program is run".to_owned()));
-    let setup =
-        Setup { config: &Config::default(), skip_runtime: false, start_judge: &start_judge };
+    let config = Config::default();
+    let setup = Setup::new(&config, &start_judge);
     let environment = Environments::for_tasks(&setup, &school.tasks).unwrap();
     school.environment = Some(Box::new(environment));
     school

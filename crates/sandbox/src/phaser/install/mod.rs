@@ -230,7 +230,7 @@ fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, InstallError> {
     read().map_err(file("read", path))
 }
 
-fn digest(bytes: &[u8]) -> String {
+pub(super) fn digest(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
