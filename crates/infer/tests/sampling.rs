@@ -50,6 +50,7 @@ fn prompt(length: u32, seed: u64) -> Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3 + u32::try_from(seed).unwrap()) % VOCAB).collect(),
         messages: [].into(),
         samples: 1,
+        first_sample: 0,
         rule: Rule::default(),
         seed: Seed::new(seed),
         max_tokens: 40,
