@@ -2,7 +2,7 @@
 //!
 //! The server renders prompts itself: it is sent the messages of a conversation.
 //!
-//! A failed request gives no completion. If the server becomes unreachable, no more requests are sent and the
+//! A failed request gives no completion. A command that stops is still given the answers to what it asked. If the server becomes unreachable, no more requests are sent and the
 //! flag that stops the work is set.
 
 use std::collections::BTreeMap;
@@ -145,9 +145,10 @@ impl Generator for ChatGenerator<'_> {
             for (drawn, tokens) in answers {
                 usage.sampled += tokens;
                 if done(drawn).is_break() {
-                    // Threads that wait for a retry should stop, too.
+                    // Nothing more is asked, and threads that wait for a retry stop, too. Answers to what was
+                    // asked before are still handed over.
+                    *jobs.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new().into_iter();
                     self.server.client().stop();
-                    break;
                 }
             }
         });

@@ -183,12 +183,13 @@ pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
 }
 
 /// Removes the tokens of a line that [`lines`] made: what only training needs. An episode keeps the texts of its
-/// turns, so that it can be read and scored again.
+/// turns, so that it can be read and scored again, and a reply the thinking that its server sent apart.
 pub fn remove_tokens(rollout: &mut RolloutLine) {
     // Either field may be absent. If present, this process wrote it, so it can be parsed.
     let turns: Vec<Written> = rollout.meta.take(TURNS).ok().flatten().unwrap_or_default();
     drop(rollout.meta.take::<IgnoredAny>(TOKENIZER));
-    if rollout.meta.get(ASKED).is_some() {
+    let has_thinking = turns.iter().any(|turn| turn.reasoning.is_some());
+    if has_thinking || rollout.meta.get(ASKED).is_some() {
         let texts: Vec<Written> = turns.into_iter().map(Written::without_tokens).collect();
         rollout.meta.put(TURNS, &texts);
     }

@@ -173,7 +173,9 @@ impl<'a> Work<'a> {
         }
         let mut kept = Ok(());
         generator.generate(&prompts, &mut |sampled| {
-            kept = self.keep(&asked[sampled.prompt], sampled);
+            if kept.is_ok() {
+                kept = self.keep(&asked[sampled.prompt], sampled);
+            }
             self.tell();
             if kept.is_err() { ControlFlow::Break(()) } else { check_stop(stop) }
         })?;
