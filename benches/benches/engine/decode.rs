@@ -42,6 +42,7 @@ pub(crate) fn prompts(
             tokens: tokens(length, config.vocab, index),
             messages: [].into(),
             samples: 1,
+            first_sample: 0,
             rule,
             seed: Seed::new(index as u64),
             max_tokens,

@@ -115,6 +115,7 @@ fn prompts(decoder: &Decoder) -> Vec<Prompt> {
             .map(|at| u32::try_from((at * 7 + index * 31 + 3) % vocabulary).unwrap_or(0))
             .collect(),
         samples: SAMPLES,
+        first_sample: 0,
         rule: Rule {
             temperature: if index.is_multiple_of(3) { 0.8 } else { 1.0 },
             ..Rule::default()

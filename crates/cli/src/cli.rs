@@ -57,7 +57,7 @@ The pipeline step by step:
      whet data prompts      Draw prompts for Phaser games to train on and to evaluate on.
   4. whet teach             Collect a teacher's traces, each with the judge's verdict.
   5. whet score             Add verdict, reward and advantage to each rollout of a file.
-     whet rollout --mock    Write replies of planted quality, to try scoring without a model.
+     whet rollout           Sample groups of replies to tasks; `--mock` writes some without a model.
   6. whet model new         Create a small model, with a tokenizer trained on your text.
      whet model info        Describe a model, and the memory it needs.
      whet generate          Complete a prompt or a chat.
@@ -126,10 +126,11 @@ pub enum Command {
     /// `prompt_id` are one group.
     Score(ScoreArgs),
 
-    /// Write mock rollouts: replies of planted quality to prompts for Phaser
+    /// Sample groups of replies to tasks from a model, for `whet score`
     ///
-    /// Good, half-good, idle, hallucinating, broken and hostile programs in groups, as a file that `whet
-    /// score` reads: a pipeline can be tried, and a reward checked, without a model.
+    /// A local model or a server answers every task several times; nothing is judged. With `--mock`, replies to
+    /// prompts for Phaser are good, half-good, idle, hallucinating, broken and hostile programs instead: a
+    /// pipeline can be tried, and a reward checked, without a model.
     Rollout(RolloutArgs),
 
     /// Train a student

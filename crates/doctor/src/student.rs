@@ -215,6 +215,7 @@ fn ask(asked: &Asked<'_>, prompt: &str) -> Result<String, String> {
         tokens,
         messages: [].into(),
         samples: 1,
+        first_sample: 0,
         rule: Rule { temperature: 0.0, ..Rule::default() },
         seed: Seed::new(config.seed),
         max_tokens: room,

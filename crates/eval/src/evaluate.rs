@@ -19,20 +19,24 @@ use std::time::{Duration, Instant};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::{Generator, Rule, Usage};
-use whetstone_record::batch::{Earlier, path_beside};
+use whetstone_record::batch::{Earlier, Head, path_beside};
 use whetstone_record::error::FileError;
 use whetstone_rollout::collect::record::{Recording, lines, remove_tokens};
 use whetstone_rollout::collect::{
     Asked, CollectError, Collecting, Group, Progress, Timeline, check_stop, collect_each,
 };
+use whetstone_rollout::kept::KeptRollouts;
 
 use crate::error::EvalError;
+use crate::greedy::kept;
 use crate::measure::{Sampled, ask};
 use crate::results::{About, RESULTS, Results};
-use crate::store::{Store, kept};
 
 /// The samples, in the directory of an evaluation.
 pub const ROLLOUTS: &str = "rollouts.jsonl";
+
+/// The version of the journal.
+const VERSION: u64 = 1;
 
 /// The settings of an evaluation.
 pub struct Evaluating<'a> {
@@ -113,11 +117,10 @@ pub fn evaluate(
         return Err(EvalError::NoTasks);
     }
     make_room(evaluating.directory, evaluating.earlier)?;
-    let store = Store::open(
-        &evaluating.directory.join(ROLLOUTS),
-        &evaluating.about.settings,
-        evaluating.earlier,
-    )?;
+    let head =
+        Head::new("evaluating", VERSION).with_entries("settings", &evaluating.about.settings);
+    let output = evaluating.directory.join(ROLLOUTS);
+    let store = KeptRollouts::open(&output, &head, evaluating.earlier)?;
     let passes = evaluating.passes();
     let all = tasks.len() * passes.iter().map(|pass| pass.samples).sum::<usize>();
     let mut work =
@@ -164,7 +167,7 @@ impl Evaluating<'_> {
 /// An evaluation under way.
 struct Work<'a> {
     evaluating: &'a Evaluating<'a>,
-    store: Store,
+    store: KeptRollouts,
     /// Samples of all passes.
     all: usize,
     /// Samples that could not be judged.
@@ -255,7 +258,7 @@ impl Work<'_> {
             return Err(CollectError::NothingJudged { dropped: all, first }.into());
         }
         let output = evaluating.directory.join(ROLLOUTS);
-        store.write(&output, tasks)?;
+        store.write(&output, tasks, &mut |_| {})?;
         let results = Results::count(evaluating.about, tasks, &output)?;
         results.write(&evaluating.directory.join(RESULTS))?;
         if results.errors == 0 {

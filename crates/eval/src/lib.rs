@@ -41,13 +41,13 @@ mod error;
 mod estimate;
 mod evaluate;
 mod figure;
+mod greedy;
 mod measure;
 mod random;
 mod results;
 mod sign_flip;
 #[cfg(test)]
 mod simulation;
-mod store;
 mod wilson;
 
 pub use best_of::{BestOf, ScoredTasks};
@@ -58,7 +58,7 @@ pub use error::EvalError;
 pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
 pub use figure::{Figure, TaskFigures};
+pub use greedy::is_greedy;
 pub use measure::{Measured, Measuring, Sampled, measure};
 pub use results::{About, Part, RESULTS, Results, TaskCount, suite};
-pub use store::is_greedy;
 pub use whetstone_record::batch::Earlier;

@@ -16,6 +16,9 @@ pub struct Prompt {
     pub messages: Arc<[Message]>,
     /// Number of completions.
     pub samples: usize,
+    /// Number of the first completion: more than 0 where earlier ones are there already. A completion depends on
+    /// its number, not on how many are drawn beside it.
+    pub first_sample: usize,
     /// The sampling rule.
     pub rule: Rule,
     /// The seed of its samples.
@@ -31,7 +34,7 @@ pub struct Prompt {
 pub struct SampledCompletion {
     /// Index of the prompt.
     pub prompt: usize,
-    /// Index of the sample.
+    /// Number of the sample, from [`Prompt::first_sample`] on.
     pub sample: usize,
     /// The sampled completion.
     pub completion: Completion,

@@ -19,6 +19,7 @@ fn prompt(max_tokens: usize, stop: &[&str], rule: Rule) -> Prompt {
         tokens: vec![1; 20],
         messages: [].into(),
         samples: 3,
+        first_sample: 0,
         rule,
         seed: Seed::new(1),
         max_tokens,

@@ -94,6 +94,7 @@ fn prompts(decoder: &Decoder, rule: Rule, samples: usize) -> Vec<Prompt> {
         tokens: (0..length).map(|at| (at * 7 + 3 + seed) % vocab).collect(),
         messages: [].into(),
         samples,
+        first_sample: 0,
         rule,
         seed: Seed::new(seed.into()),
         max_tokens: decoder.positions(),

@@ -49,6 +49,7 @@ fn sampling_holds_what_was_planned() {
             tokens: (0..length - 32).map(|token| (token * 7 + at) % VOCAB).collect(),
             messages: [].into(),
             samples,
+            first_sample: 0,
             rule: Rule::default(),
             seed: Seed::new(at.into()),
             // Sequences end one by one.

@@ -50,6 +50,7 @@ fn prompt(length: u32, seed: u64) -> Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3 + u32::try_from(seed).unwrap()) % VOCAB).collect(),
         messages: [].into(),
         samples: 1,
+        first_sample: 0,
         rule: Rule::default(),
         seed: Seed::new(seed),
         max_tokens: 40,
@@ -148,8 +149,18 @@ fn a_prompt_is_computed_once_for_all_of_its_samples() {
     assert_eq!((drawn.len(), usage.prefilled), (8, 50));
     let distinct: std::collections::BTreeSet<&[u32]> = drawn.iter().map(ids).collect();
     assert!(distinct.len() > 6, "samples differ");
-    let (three, _) = all(&decoder, &[Prompt { samples: 3, ..eight }], Limits::default());
+    let first = Prompt { samples: 3, ..eight.clone() };
+    let (three, _) = all(&decoder, &[first], Limits::default());
     assert_eq!(three, drawn[..3]);
+    // Later ones alone are the same too.
+    let later = [
+        Prompt { first_sample: 6, samples: 2, ..eight.clone() },
+        Prompt { first_sample: 3, samples: 1, ..eight },
+    ];
+    let (rest, _) = all(&decoder, &later, Limits::default());
+    let among = |number: usize| SampledCompletion { prompt: 0, ..drawn[number].clone() };
+    let alone = |at: usize| SampledCompletion { prompt: 0, ..rest[at].clone() };
+    assert_eq!([alone(0), alone(1), alone(2)], [among(6), among(7), among(3)]);
 }
 
 #[test]

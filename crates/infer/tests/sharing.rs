@@ -53,6 +53,7 @@ fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<SampledComplet
         tokens: (0..length).map(|at| (at * 7 + 3) % VOCAB).collect(),
         messages: [].into(),
         samples: SAMPLES,
+        first_sample: 0,
         rule: Rule::default(),
         seed: Seed::new(11),
         max_tokens,

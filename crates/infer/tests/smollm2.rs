@@ -56,6 +56,7 @@ fn prompt(tokens: Vec<u32>, seed: u64) -> Prompt {
         tokens,
         messages: [].into(),
         samples: 1,
+        first_sample: 0,
         rule: Rule::default(),
         seed: Seed::new(seed),
         max_tokens: 20,

@@ -21,6 +21,7 @@ use whetstone_record::error::{FileError, RunError, ViewError};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
+use whetstone_rollout::sample::SampleError;
 use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
 use whetstone_sandbox::StartError;
@@ -122,6 +123,9 @@ pub enum Failure {
     /// A model could not be measured.
     #[error(transparent)]
     Eval(#[from] EvalError),
+    /// Rollouts could not be sampled.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
     /// There is no such run.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -344,6 +348,7 @@ impl Failure {
             Self::Model(err) => err.hint(),
             Self::Train(err) | Self::Input(InputError::Train(err)) => err.hint(),
             Self::Eval(err) => err.hint(),
+            Self::Sample(err) => err.hint(),
             Self::Cache(err) => err.hint(),
             Self::Run(err) => err.hint(),
             Self::View(err) => err.hint(),
@@ -408,6 +413,7 @@ impl Failure {
             Self::Model(err) => err.is_usage(),
             Self::View(err) => matches!(err, ViewError::Tasks(_)),
             Self::Eval(err) => err.is_usage(),
+            Self::Sample(err) => err.is_usage(),
             Self::Hub { .. }
             | Self::HubModel { .. }
             | Self::Server { .. }

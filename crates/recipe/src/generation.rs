@@ -142,6 +142,7 @@ fn prompt(request: &GenerateRequest, at: u64, rendered: &Rendered) -> Prompt {
         tokens: rendered.tokens.clone(),
         messages: [].into(),
         samples: request.samples,
+        first_sample: 0,
         rule: request.rule,
         seed: Seed::new(request.seed).derive("generate", at),
         max_tokens: request.max_tokens,

@@ -5,6 +5,7 @@
 //! | [`quickstart`] | the whole pipeline; its [`preset`], [`student`], [`tasks`], [`phases`] and [`report`] |
 //! | [`training`] | SFT, reward models, PPO, and GRPO on sampled or recorded rollouts |
 //! | [`evaluation`] | a model, a server or given completions, measured |
+//! | [`rollouts`] | replies of a model or a server, which nobody judges |
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
 //! | [`stages`] | the stages of a file, one after another |
 //! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod chat_generator;
 pub mod datasets;
 pub mod device;
 pub mod dry_run;
@@ -28,6 +30,7 @@ pub mod export;
 pub mod failure;
 pub mod find;
 pub mod generation;
+mod local_model;
 pub mod model_failure;
 pub mod new_model;
 pub mod observer;
@@ -40,6 +43,7 @@ pub mod prompts;
 pub mod quickstart;
 pub mod report;
 pub mod reward_scoring;
+pub mod rollouts;
 mod sample_lines;
 pub mod scoring;
 mod scratch;

@@ -3,7 +3,8 @@
 //! [`score`] takes a file of rollouts and a file of tasks and gives every line its verdict, its
 //! reward and its advantage. [`cache`] remembers what programs did, so that one that was judged is
 //! not run again; the path from replies to outcomes is in `scorer`. [`teach`] asks a teacher for traces of every task and has them judged. [`collect`]
-//! drives episodes with a generator and gives groups of rollouts; [`measure`] counts what passed. The
+//! drives episodes with a generator and gives groups of rollouts; [`sample`] draws replies that are scored later; [`measure`]
+//! counts what passed. The
 //! promises, each with the test that holds it:
 //!
 //! | promise | held by |
@@ -20,6 +21,7 @@
 //! | A rollout that the machine broke is dropped with its reason; an environment that panics hangs nothing. | `tests/collect/failures.rs` |
 //! | Judges work while the generator does. | `tests/collect/single.rs` |
 //! | A rollout keeps the tokens that were sampled. | `tests/collect/local.rs` |
+//! | Replies of a model that is killed and asked again are the bytes of an undisturbed run, and none is sampled twice. | `tests/sample.rs`, `crates/cli/tests/whet/rollout_kill.rs` |
 //! | An episode waits for its own environment alone, and has the same bits in whatever order turns are judged and sampled. | `tests/collect/local.rs` |
 //!
 //! # Not here
@@ -32,7 +34,9 @@
 
 pub mod cache;
 pub mod collect;
+pub mod kept;
 pub mod measure;
+pub mod sample;
 pub mod score;
 mod scorer;
 mod tasks;

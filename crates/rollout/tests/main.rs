@@ -7,4 +7,5 @@ mod common;
 mod full_disk;
 mod kill;
 mod resume;
+mod sample;
 mod score;

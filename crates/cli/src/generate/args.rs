@@ -154,12 +154,12 @@ impl From<RuleArgs> for Rule {
 }
 
 /// A whole number from 1 on, of a size that can be counted with.
-fn count() -> clap::builder::RangedI64ValueParser<u32> {
+pub(crate) fn count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1 << 27)
 }
 
 /// A number in a range.
-fn within(
+pub(crate) fn within(
     range: RangeInclusive<f32>,
 ) -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
     move |text| {

@@ -12,6 +12,7 @@ use whetstone_recipe::failure::Failure;
 use whetstone_recipe::{generation, prompts};
 
 pub use self::args::GenerateArgs;
+pub(crate) use self::args::{count, within};
 use self::output::{Completions, GenerateOutput, Seconds};
 use crate::exit::Exit;
 use crate::printer::Printer;

@@ -1,31 +1,72 @@
-//! `whet rollout`: tasks in, replies out; for now, replies of planted quality only.
+//! `whet rollout`: tasks in, replies out, of a model or of planted quality.
 
 mod args;
+mod summary;
 
 use whetstone_core::Seed;
-use whetstone_data::phaser::mock::{MockRollouts, MockSummary, write_mock_rollouts};
+use whetstone_data::phaser::mock::{MockRollouts, write_mock_rollouts};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::rollouts;
 use whetstone_recipe::text::counted;
+use whetstone_rollout::sample::SampleSummary;
 
 pub use self::args::RolloutArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::observer::dry_run;
 use crate::printer::Printer;
-use crate::summary::Lines;
+use crate::train::stop;
+
+/// Tasks that mock rollouts are drawn for, unless others are asked for.
+const MOCK_PROMPTS: u32 = 8;
 
 /// Writes rollouts.
 pub(crate) fn run(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
-    if !args.mock {
+    if args.mock {
+        return mock(args, printer);
+    }
+    if args.model.is_none() && args.server.is_none() {
         return Err(Failure::Usage {
-            problem: "`whet rollout` writes mock replies only, and `--mock` is not given",
-            hint: "add `--mock`; for a model's replies use `whet generate`, or `whet eval`, which keeps every sample",
+            problem: "nobody is named to answer the tasks",
+            hint: "name a model with `--model`, or a server with `--server`; `--mock` writes replies of planted quality",
         }
         .into());
     }
+    sampled(args, printer)
+}
+
+/// Replies of a model.
+fn sampled(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let stop = stop::on_signal(printer);
+    match rollouts::run(&args.request(), &stop, &printer)? {
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
+        Outcome::Done(None) => {
+            printer.note("stopped; finished replies are kept, and the same command resumes");
+            Ok(Exit::Done)
+        }
+        Outcome::Done(Some(found)) => {
+            if args.json {
+                printer.json(&found)?;
+            } else {
+                printer.raw(&summary::sampled(&found, &args.prompts))?;
+            }
+            Ok(ending(&found))
+        }
+    }
+}
+
+/// The exit code: 1 if a reply is missing.
+fn ending(found: &SampleSummary) -> Exit {
+    if found.missing + found.too_long > 0 { Exit::No } else { Exit::Done }
+}
+
+/// Replies of planted quality.
+fn mock(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
     let mock = MockRollouts {
         prompts: &args.prompts,
         out: &args.out,
         step: args.step,
-        num_prompts: args.num_prompts as usize,
+        num_prompts: args.num_prompts.unwrap_or(MOCK_PROMPTS) as usize,
         group_size: args.group_size as usize,
         seed: Seed::new(args.seed),
     };
@@ -33,7 +74,7 @@ pub(crate) fn run(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> 
     if args.json {
         printer.json(&summary)?;
     } else {
-        printer.raw(&text(&summary))?;
+        printer.raw(&summary::mock(&summary))?;
     }
     if summary.without_reference > 0 {
         let tasks = counted(summary.without_reference, "task");
@@ -41,17 +82,4 @@ pub(crate) fn run(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> 
             .warning(format_args!("{tasks} without a reference program: no reply to them is good"));
     }
     Ok(Exit::Done)
-}
-
-fn text(summary: &MockSummary) -> String {
-    let rollouts = counted(summary.rollouts, "mock rollout");
-    let prompts = counted(summary.prompts, "prompt");
-    let mut lines: Lines = vec![
-        format!("{rollouts} to {prompts} into {}", summary.out.display()),
-        format!("\n  {:<16} {:>7}", "quality", "replies"),
-    ];
-    for (quality, count) in &summary.qualities {
-        lines.push(format!("  {quality:<16} {count:>7}"));
-    }
-    lines.join("\n") + "\n"
 }

@@ -36,6 +36,8 @@ mod reference;
 mod report;
 mod report_page;
 mod rewards;
+mod rollout;
+mod rollout_kill;
 mod runs;
 mod score;
 mod score_phaser;

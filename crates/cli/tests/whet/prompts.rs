@@ -68,11 +68,3 @@ fn a_seed_without_an_id_is_refused_by_its_line() {
         ran.err
     );
 }
-
-#[test]
-fn without_mock_the_command_names_those_that_ask_a_model() {
-    let dir = tempfile::tempdir().unwrap();
-    let ran = whet_in(dir.path(), &["rollout"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("whet generate"), "{}", ran.err);
-}

@@ -27,7 +27,7 @@ use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
 use crate::figure::{Figure, FigureSums, TaskFigures};
-use crate::store::GREEDY;
+use crate::greedy::GREEDY;
 
 /// The label of tasks without a source or a difficulty.
 const UNNAMED: &str = "none";

@@ -254,7 +254,8 @@ impl Work<'_> {
             for &page in pages {
                 self.pages.share(page);
             }
-            let sample = waiting.turn.prompt.samples - waiting.left;
+            let prompt = &waiting.turn.prompt;
+            let sample = prompt.first_sample + prompt.samples - waiting.left;
             self.activate(Started {
                 id: SampleId { prompt: waiting.prompt, sample },
                 turn: Arc::clone(&waiting.turn),
@@ -340,6 +341,7 @@ mod tests {
             tokens: vec![1; length],
             messages: [].into(),
             samples,
+            first_sample: 0,
             rule: Rule::default(),
             seed: Seed::new(1),
             max_tokens: 17,

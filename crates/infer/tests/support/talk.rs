@@ -92,6 +92,7 @@ impl<'a> Talk<'a> {
             tokens,
             messages: [].into(),
             samples,
+            first_sample: 0,
             rule,
             seed,
             max_tokens: turns[turn],

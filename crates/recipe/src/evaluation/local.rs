@@ -1,26 +1,23 @@
 //! A model on this machine, measured.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::path::PathBuf;
 
-use whetstone_core::config::DeviceChoice;
+use whetstone_core::Task;
 use whetstone_core::prompt::Prompt;
-use whetstone_core::{Message, Task};
 use whetstone_env::environment::Environment as _;
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Limits, Local};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
-use whetstone_model::memory::{self, Plan, Purpose, Target, Work};
-use whetstone_model::template::{ChatTemplate, Options};
+use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::template::ChatTemplate;
 use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source, max_turns};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
-use crate::model_failure::ModelFailure;
-use crate::{device, environment};
+use crate::local_model::tokens;
+use crate::{device, environment, local_model};
 
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
@@ -58,15 +55,11 @@ pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let longest = if may_go_on(measure)? { room } else { longest(measure, &model)?.min(room) };
-    let target = match measure.config.run.device() {
-        Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
-        _ => Target::Cpu,
-    };
     let work = Work {
         batch: Limits::default().sequences,
         length: longest + max_tokens,
         eight_bit: measure.request.eight_bit,
-        target,
+        target: local_model::target(measure.config),
     };
     Ok(memory::plan(&model.config, work, Purpose::Inference))
 }
@@ -111,41 +104,18 @@ fn named(measure: &Measure<'_>, around: &Around<'_>) -> String {
 
 /// The identity of the model, which a resumed evaluation must find unchanged: names and files.
 fn settings(place: &Found, measure: &Measure<'_>) -> Vec<(&'static str, String)> {
-    let adapter = place.adapter.as_ref();
-    let mut settings = vec![
-        ("--model", place.name.clone()),
-        ("the model's files", stamp(&place.model)),
-        ("--adapter", adapter.map_or_else(String::new, |path| path.display().to_string())),
-        ("the adapter's files", adapter.map_or_else(String::new, |path| stamp(path))),
-        ("--8bit", measure.request.eight_bit.to_string()),
-    ];
-    // The CPU is not named, as in evaluations from before there was a choice.
-    let device = Some(measure.config.run.device.clone()).filter(|device| device != "cpu");
-    settings.extend(device.map(|device| ("--device", device)));
+    let mut settings = local_model::identity(place, measure.config);
+    settings.push(("--8bit", measure.request.eight_bit.to_string()));
     settings.extend(measure.request.keep_tokens.then(|| ("--keep-tokens", true.to_string())));
     settings
 }
 
-/// Size and modification time of a model's files.
-fn stamp(path: &Path) -> String {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = entries.chain([path.to_owned()]).filter_map(|path| fs::metadata(path).ok());
-    let files: Vec<_> = files.filter(fs::Metadata::is_file).collect();
-    let bytes: u64 = files.iter().map(fs::Metadata::len).sum();
-    let written = files.iter().filter_map(|file| file.modified().ok()).max();
-    let seconds = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    format!("{bytes} bytes of {}", seconds.map_or(0, |since| since.as_secs()))
-}
-
 /// Tokens that a prompt may have.
 fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
-    match model.config.positions.saturating_sub(max_tokens) {
-        0 => Err(Failure::Usage {
-            problem: "completions may be as long as the model's whole context",
-            hint: "lower `--max-tokens` to leave room for prompts",
-        }),
-        room => Ok(room),
-    }
+    local_model::room(model, max_tokens).ok_or(Failure::Usage {
+        problem: "completions may be as long as the model's whole context",
+        hint: "lower `--max-tokens` to leave room for prompts",
+    })
 }
 
 /// Tokens of the longest prompt.
@@ -156,14 +126,4 @@ fn longest(measure: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> 
         longest = longest.max(tokens(model, &prompt.messages())?.len());
     }
     Ok(longest)
-}
-
-/// The tokens of a conversation. A model without a chat template gets the messages as paragraphs of
-/// plain text.
-fn tokens(model: &Pretrained, messages: &[Message]) -> Result<Vec<u32>, ModelFailure> {
-    let text = match &model.template {
-        Some(template) => template.render(messages, &Options::prompt())?,
-        None => messages.iter().flat_map(|message| [message.content.as_str(), "\n\n"]).collect(),
-    };
-    Ok(model.tokenizer.encode(&text)?)
 }

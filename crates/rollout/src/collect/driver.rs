@@ -188,6 +188,7 @@ impl<'a, 't> Driver<'a, 't> {
             tokens: question.prompt.tokens.to_vec(),
             messages: Arc::clone(&question.prompt.messages),
             samples: question.waiting.len(),
+            first_sample: 0,
             rule,
             seed,
             max_tokens,

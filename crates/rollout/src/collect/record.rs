@@ -37,6 +37,9 @@ use whetstone_infer::Rule;
 use super::group::sampled_tokens;
 use super::{Dropped, End, Group, Rollout, Turn};
 
+/// The field of `meta` with the number of sampled tokens.
+pub const TOKENS: &str = "tokens";
+
 /// The field of `meta` with the tokens.
 const TURNS: &str = "turns";
 
@@ -121,12 +124,24 @@ pub struct RecordedTurn {
     pub logps: Option<Vec<f32>>,
 }
 
+/// A reply that nobody judged.
+#[derive(Debug, Clone, Copy)]
+pub struct UnjudgedReply<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// Its number in the group, from 0.
+    pub sample: usize,
+    /// The prompt and the reply.
+    pub turn: &'a Turn,
+}
+
 /// A rollout, judged or not.
 struct AnyRollout<'a> {
     sample: usize,
     turns: &'a [Turn],
     end: Option<End>,
-    score: Score,
+    /// None of a reply that nobody judged.
+    score: Option<Score>,
     estimates: Option<&'a TokenEstimates>,
 }
 
@@ -143,6 +158,20 @@ pub fn lines(group: &Group, recording: &Recording<'_>) -> Vec<RolloutLine> {
     lines
 }
 
+/// The line of a single reply that nobody judged: that of [`lines`] without a score.
+pub fn unjudged_line(reply: &UnjudgedReply<'_>, recording: &Recording<'_>) -> RolloutLine {
+    let UnjudgedReply { task, sample, turn } = *reply;
+    let turns = std::slice::from_ref(turn);
+    let end = Some(End::Done);
+    let mut line =
+        line(AnyRollout { sample, turns, end, score: None, estimates: None }, task, recording);
+    if turn.completion.tokens.is_none() {
+        // A server does not say how many there were.
+        drop(line.meta.take::<IgnoredAny>(TOKENS));
+    }
+    line
+}
+
 /// The turns of a line that [`lines`] made; none if it came from elsewhere.
 ///
 /// # Errors
@@ -154,25 +183,26 @@ pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
 }
 
 /// Removes the tokens of a line that [`lines`] made: what only training needs. An episode keeps the texts of its
-/// turns, so that it can be read and scored again.
+/// turns, so that it can be read and scored again, and a reply the thinking that its server sent apart.
 pub fn remove_tokens(rollout: &mut RolloutLine) {
     // Either field may be absent. If present, this process wrote it, so it can be parsed.
     let turns: Vec<Written> = rollout.meta.take(TURNS).ok().flatten().unwrap_or_default();
     drop(rollout.meta.take::<IgnoredAny>(TOKENIZER));
-    if rollout.meta.get(ASKED).is_some() {
+    let has_thinking = turns.iter().any(|turn| turn.reasoning.is_some());
+    if has_thinking || rollout.meta.get(ASKED).is_some() {
         let texts: Vec<Written> = turns.into_iter().map(Written::without_tokens).collect();
         rollout.meta.put(TURNS, &texts);
     }
 }
 
 fn judged(rollout: &Rollout, advantage: Option<f64>) -> AnyRollout<'_> {
-    let score = Score::Scored { outcome: rollout.outcome.clone(), advantage };
+    let score = Some(Score::Scored { outcome: rollout.outcome.clone(), advantage });
     let (turns, end) = (&rollout.turns, Some(rollout.end));
     AnyRollout { sample: rollout.sample, turns, end, score, estimates: None }
 }
 
 fn failed(dropped: &Dropped) -> AnyRollout<'_> {
-    let score = Score::Failed(dropped.reason.clone());
+    let score = Some(Score::Failed(dropped.reason.clone()));
     let turns = &dropped.turns;
     AnyRollout { sample: dropped.sample, turns, end: None, score, estimates: None }
 }
@@ -185,7 +215,7 @@ fn line(told: AnyRollout<'_>, task: &TaskId, recording: &Recording<'_>) -> Rollo
         group_id: Some(told.sample as u64),
         text: last.map(|completion| completion.text.clone()).unwrap_or_default(),
         meta: meta(&told, recording),
-        score: Some(told.score),
+        score: told.score,
         rest: Object::new(),
     }
 }
@@ -211,7 +241,7 @@ fn meta(told: &AnyRollout<'_>, recording: &Recording<'_>) -> Object {
     meta.put_some("max_new_tokens", recording.max_tokens.as_ref());
     meta.put_some(MODEL, recording.model.as_ref());
     meta.put_some(TOKENIZER, recording.tokenizer.as_ref());
-    meta.put("tokens", &sampled_tokens(told.turns));
+    meta.put(TOKENS, &sampled_tokens(told.turns));
     meta.put_some("finish", told.turns.last().map(|turn| turn.completion.finish).as_ref());
     meta.put_some("end", told.end.map(End::name).as_ref());
     meta.put_some(THINKING_OPENED, recording.thinking_opened.then_some(true).as_ref());
@@ -226,8 +256,10 @@ fn meta(told: &AnyRollout<'_>, recording: &Recording<'_>) -> Object {
 /// Whether what the environment said is kept: it is not where a task and its prompt say the same.
 fn is_episode(told: &AnyRollout<'_>) -> bool {
     let is_observed = match &told.score {
-        Score::Scored { outcome, .. } => matches!(outcome.evidence, Evidence::Observed(_)),
-        Score::Failed(_) => false,
+        Some(Score::Scored { outcome, .. }) => {
+            matches!(outcome.evidence, Evidence::Observed(_))
+        }
+        Some(Score::Failed(_)) | None => false,
     };
     is_observed || told.turns.len() > 1
 }

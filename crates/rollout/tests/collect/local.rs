@@ -84,6 +84,7 @@ fn groups_of_a_real_model_have_the_tokens_that_it_samples_alone() {
             tokens: tokens.clone(),
             messages: [].into(),
             samples: SAMPLES,
+            first_sample: 0,
             rule: Rule::default(),
             seed: asked.seed.derive("turn", 0),
             max_tokens: MAX_TOKENS,

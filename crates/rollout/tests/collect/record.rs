@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use whetstone_core::completion::{Completion, SampledTokens};
+use whetstone_core::completion::{Completion, Finish, SampledTokens};
 use whetstone_core::message::Message;
 use whetstone_core::outcome::Outcome;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::wire::{Wire, WireError};
 use whetstone_infer::Rule;
-use whetstone_rollout::collect::record::{RecordedTurn, Recording, lines, remove_tokens, turns};
+use whetstone_rollout::collect::record::{
+    RecordedTurn, Recording, UnjudgedReply, lines, remove_tokens, turns, unjudged_line,
+};
 use whetstone_rollout::collect::{Group, Turn, collect};
 
 use crate::stage::{Player, Stage, asked, collecting, task};
@@ -129,6 +131,20 @@ fn without_its_tokens_an_episode_still_has_its_replies_and_a_program_has_its_tex
     assert_eq!(texts, ["more", "half é\u{1F600}"]);
     assert!(kept.iter().all(|turn| turn.prompt.is_empty() && turn.ids.is_none()), "{kept:?}");
     assert!(written[2].meta.get("asked").is_some());
+}
+
+#[test]
+fn a_reply_that_nobody_judged_keeps_the_thinking_that_its_server_sent_apart_and_has_no_score() {
+    let (text, reasoning) = ("t".to_owned(), Some("because".to_owned()));
+    let completion = Completion { text, reasoning, finish: Finish::Stop, tokens: None };
+    let turn = Turn { prompt: [].into(), asked: [].into(), completion };
+    let reply = UnjudgedReply { task: &task("a").id, sample: 2, turn: &turn };
+    let mut line = unjudged_line(&reply, &recording(&[]));
+    assert_eq!((line.meta.get("tokens"), &line.score, line.group_id), (None, &None, Some(2)));
+    remove_tokens(&mut line);
+    let kept = turns(&line).unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!((kept[0].text.as_str(), kept[0].reasoning.as_deref()), ("t", Some("because")));
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub fn decode(
             tokens: tokens(prompt, vocabulary, index),
             messages: [].into(),
             samples: 1,
+            first_sample: 0,
             rule: Rule::default(),
             seed: Seed::new(index as u64),
             max_tokens: new,

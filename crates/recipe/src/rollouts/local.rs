@@ -1,0 +1,110 @@
+//! Rollouts of a model on this machine.
+
+use whetstone_core::Task;
+use whetstone_infer::{Limits, Local};
+use whetstone_model::Pretrained;
+use whetstone_model::decoder::{LoadOptions, WeightFormat};
+use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::template::ChatTemplate;
+use whetstone_rollout::collect::RenderError;
+use whetstone_rollout::sample::{SampleError, SampleSummary};
+
+use super::{MAX_NEW_TOKENS, SampleJob, Source};
+use crate::failure::Failure;
+use crate::find::{self, Around, Found};
+use crate::local_model::{self, tokens};
+use crate::{device, text};
+
+/// Tokens of a reply, and of the prompts.
+struct Lengths {
+    /// A reply at most.
+    reply: usize,
+    /// The longest prompt that is asked.
+    prompt: usize,
+}
+
+/// Samples; `None` if it was stopped.
+pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure> {
+    let began = std::time::Instant::now();
+    let place = find(job)?;
+    let model = place.open()?;
+    let lengths = lengths(job, &model)?;
+    say_limit(job, lengths.reply);
+    let device = device::open(job.config, job.request.threads, job.observer)?;
+    let weights = WeightFormat::frozen(job.request.eight_bit);
+    let options = LoadOptions { weights, positions: lengths.prompt + lengths.reply };
+    let decoder = place.load(&model, &device, options)?;
+    let loading = began.elapsed().as_secs_f64();
+    let shown = text::plain(&place.name, 100);
+    job.observer.note(&format_args!("{shown} loaded in {loading:.1} s"));
+    let mut identity = local_model::identity(&place, job.config);
+    identity.push(("--8bit", job.request.eight_bit.to_string()));
+    job.sample(Source {
+        generator: &mut Local::new(&decoder, &model.tokenizer, Limits::default()),
+        model: &place.name,
+        tokenizer: Some(&model.tokenizer.digest()),
+        render: &|messages| {
+            tokens(&model, messages).map_err(|err| RenderError::from(err.to_string()))
+        },
+        thinking_opened: model.template.as_ref().is_some_and(ChatTemplate::opens_thinking),
+        max_tokens: lengths.reply,
+        max_prompt_tokens: lengths.prompt,
+        identity,
+    })
+}
+
+/// The memory that sampling takes.
+pub(super) fn memory(job: &SampleJob<'_>) -> Result<Plan, Failure> {
+    let model = find(job)?.open()?;
+    let Lengths { reply, prompt } = lengths(job, &model)?;
+    let work = Work {
+        batch: Limits::default().sequences,
+        length: prompt + reply,
+        eight_bit: job.request.eight_bit,
+        target: local_model::target(job.config),
+    };
+    Ok(memory::plan(&model.config, work, Purpose::Inference))
+}
+
+/// The model that is meant.
+fn find(job: &SampleJob<'_>) -> Result<Found, Failure> {
+    let name = job.request.model.as_deref().ok_or(Failure::Usage {
+        problem: "no model is named",
+        hint: "name it with `--model`, or a server with `--server`",
+    })?;
+    let around = Around::of(job.config, job.observer);
+    find::find(name, &around)?.with_adapter(job.request.adapter.as_deref())
+}
+
+fn lengths(job: &SampleJob<'_>, model: &Pretrained) -> Result<Lengths, Failure> {
+    let reply = max_tokens(job, model.config.positions);
+    let room = local_model::room(model, reply).ok_or(Failure::Usage {
+        problem: "replies may be as long as the model's whole context",
+        hint: "lower `--max-new-tokens` to leave room for prompts",
+    })?;
+    let mut longest = 1;
+    for task in job.tasks {
+        longest = longest.max(prompt_tokens(job, model, task)?);
+    }
+    Ok(Lengths { reply, prompt: longest.min(room) })
+}
+
+/// Maximal tokens of a reply: half of a small context, unless more are asked for.
+fn max_tokens(job: &SampleJob<'_>, positions: usize) -> usize {
+    job.request.max_new_tokens.unwrap_or(MAX_NEW_TOKENS.min(positions / 2).max(1))
+}
+
+/// Says that replies have fewer tokens than they would have with a larger model.
+fn say_limit(job: &SampleJob<'_>, reply: usize) {
+    if job.request.max_new_tokens.is_none() && reply < MAX_NEW_TOKENS {
+        job.observer.note(&format_args!(
+            "replies have {reply} tokens at most, half of the model's context; `--max-new-tokens` sets another limit"
+        ));
+    }
+}
+
+fn prompt_tokens(job: &SampleJob<'_>, model: &Pretrained, task: &Task) -> Result<usize, Failure> {
+    let no_prompt = |source| SampleError::Prompt { task: task.id.clone(), source };
+    let messages = job.messages(task).map_err(|err| no_prompt(err.into()))?;
+    Ok(tokens(model, &messages)?.len())
+}
