@@ -21,7 +21,7 @@ fn line(sample: usize, text: &str, facts: &Value) -> Value {
         "step": 1, "prompt_id": "seed/1", "group_id": sample, "text": text,
         "meta": {"turns": [{"prompt": [], "finish": "stop"}], "asked": [[{"role": "user", "content": "A box."}]]},
         "validation": {"kind": "phaser", "solved": false, "facts": facts}, "advantage": 0.5,
-        "reward": {"total": 0.3, "terms": {"api": 0.5, "task": 0.5}, "weights": {"api": 0.2, "task": 0.25},
+        "reward": {"total": 0.225, "terms": {"api": 0.5, "task": 0.5}, "weights": {"api": 0.2, "task": 0.25},
             "gates": {"known_api": {"passed": false, "cap": 0.6}, "parses": {"passed": true, "cap": 0.05}}},
     })
 }
