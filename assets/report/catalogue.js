@@ -37,6 +37,16 @@ const LEARNING = [
     ],
   },
   {
+    title: "Games", format: share, from: 0, to: 1,
+    series: [
+      ["phaser/checks_passed", "checks passed", 1],
+      ["phaser/clean_run_rate", "ran without a failure", 3],
+      ["phaser/parse_rate", "parses", 5],
+      ["phaser/unknown_api_rate", "uses unknown names, of those that parse", 4],
+    ],
+    notes: ["Replies to Phaser tasks. Unknown names cap the reward, so their rate should fall first."],
+  },
+  {
     title: "Verdicts", stacked: true, calm: true, format: share, from: 0, to: 1, rollouts: verdictShares,
     notes: [
       "Verdicts on the programs. The areas are moving averages; point at them for the values of single " +

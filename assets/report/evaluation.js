@@ -2,6 +2,8 @@
 
 /** Facts of environments whose name alone says too little. */
 const FACT_LABELS = { invalid: "invalid actions", iis_size: "IIS size" };
+/** Means of a part whose episodes have one turn. */
+const SINGLE_TURN_MEANS = 5;
 
 function evaluationTiles() {
   const { evaluation } = known;
@@ -47,13 +49,13 @@ function figureRows({ pass_at_k: passes, greedy, episodes }) {
   for (const [k, it] of Object.entries(episodes.solved_within)) {
     rows.push([`solved within ${counted(Number(k), "turn")}`, it, percent]);
   }
-  return rows.concat(meanRows(episodes.means));
+  return rows.concat(meanNames(episodes).map((name) => [factLabel(name), episodes.means[name], figure]));
 }
 
-/** Reward and turns first, then the facts of the environment. */
-function meanRows(means) {
-  const names = Object.keys(means).sort((one, other) => place(one) - place(other));
-  return names.map((name) => [factLabel(name), means[name], figure]);
+/** Reward and turns first, then the facts of the environment; not the turns of episodes that all have one. */
+function meanNames({ means, max_turns: turns }) {
+  const names = Object.keys(means).filter((name) => name !== "turns" || turns > 1);
+  return names.sort((one, other) => place(one) - place(other));
 }
 
 function place(name) {
@@ -71,12 +73,20 @@ function partTable(title, parts) {
   const named = Object.entries(parts);
   if (named.length < 2) return null;
   const cell = (it, format) => (it ? `${format(it.value)} ${range(it, format)}` : "\u2013");
+  const columns = partColumns(named.map(([, part]) => part.episodes).filter(Boolean));
   const rows = named.map(([name, { tasks, pass_at_k: passes, episodes }]) => {
     const within = Object.values(episodes?.solved_within ?? {}).at(-1);
-    const { reward, turns } = episodes?.means ?? {};
     const pass = within ?? Object.values(passes)[0];
-    return [brief(name, 40), tasks, cell(pass, percent), cell(reward, figure), cell(turns, figure)];
+    const means = columns.map((mean) => cell(episodes?.means[mean], figure));
+    return [brief(name, 40), tasks, cell(pass, percent), means].flat();
   });
   return el("section", { class: "chart", "data-table": title }, el("h3", {}, title),
-    el("div", { class: "scroll" }, table(null, ["", "tasks", "solved", "reward", "turns"], rows)));
+    el("div", { class: "scroll" }, table(null, ["", "tasks", "solved", ...columns.map(factLabel)], rows)));
+}
+
+/** The means that the parts of a suite show: reward and turns, or where all have one turn, facts. */
+function partColumns(parts) {
+  const max_turns = Math.max(1, ...parts.map((it) => it.max_turns));
+  const names = meanNames({ means: Object.assign({}, ...parts.map((it) => it.means)), max_turns });
+  return names.slice(0, max_turns > 1 ? 2 : SINGLE_TURN_MEANS);
 }

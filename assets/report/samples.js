@@ -29,16 +29,15 @@ function sampleCard(entry, shown, task) {
   const left = shown.cut_bytes?.toLocaleString("en");
   return el("section",
     {
-      class: `sample${shown.turns ? " episode" : ""}${entry.matches ? "" : " faded"}`,
+      class: `sample${shown.turns || isGame(shown) ? " episode" : ""}${entry.matches ? "" : " faded"}`,
       "data-verdict": entry.verdict,
       "aria-label": `${name}, ${words(entry.verdict)}`,
     },
     el("h4", {}, name, " ", badge(entry.verdict)),
     el("dl", { class: "facts" }, facts.map(([it, value]) => el("div", {}, el("dt", {}, it), el("dd", {}, value)))),
-    shown.turns && episode(shown),
-    failing(shown, task),
-    rewardTable(shown.reward, shown.turns !== undefined),
-    !shown.turns && reply(shown.text),
+    isGame(shown) ? game(shown) : [shown.turns && episode(shown), failing(shown, task)],
+    rewardTable(shown.reward, shown.turns !== undefined || isGame(shown)),
+    !shown.turns && !isGame(shown) && reply(shown.text),
     left && el("p", { class: "note" }, `${left} more bytes are in the run's rollouts.`));
 }
 
@@ -92,10 +91,13 @@ function rewardTable(reward, isOpen) {
     const weight = reward.weights?.[name] ?? 1;
     return [brief(words(name), 40), figure(value), `\u00d7 ${figure(weight)}`, figure(value * weight)];
   });
-  const failed = Object.entries(reward.gates ?? {}).filter(([, gate]) => !gate.passed);
+  const all = Object.entries(reward.gates ?? {});
+  const failed = all.filter(([, gate]) => !gate.passed);
+  const passed = all.filter(([, gate]) => gate.passed).map(([name]) => brief(words(name), 40)).join(", ");
   const gates = failed.map(([name, gate]) => [`gate ${brief(words(name), 40)}`, "failed", "at most", figure(gate.cap)]);
   const rows = [...terms, ...gates, [el("b", {}, "reward"), "", "", el("b", {}, figure(reward.total))]];
-  return el("details", { open: isOpen }, el("summary", {}, `Reward ${figure(reward.total)} by term`), table(null, null, rows));
+  return el("details", { open: isOpen }, el("summary", {}, `Reward ${figure(reward.total)} by term`), table(null, null, rows),
+    passed && el("p", { class: "note" }, `Gates passed: ${passed}.`));
 }
 
 /** What was asked, with its visible tests. */

@@ -1,5 +1,6 @@
 //! The verdict on a difference of two figures.
 
+use whetstone_env::metrics::{Better, better};
 use whetstone_eval::episodes::REWARD;
 use whetstone_eval::{Difference, Figure};
 
@@ -23,12 +24,15 @@ pub(crate) fn judged_figure(figure: Figure, difference: &Difference) -> (&'stati
     }
 }
 
-/// The verdict on the difference of a mean of episodes. Only of the reward is more known to be better.
+/// The verdict on the difference of a mean of episodes: of the reward, and of some metrics, it is known which values are
+/// better.
 pub(crate) fn judged_mean(name: &str, difference: &Difference) -> (&'static str, Tone) {
-    match (name, judged(difference).0) {
-        (REWARD, _) => judged(difference),
-        (_, "better") => ("higher", Tone::Doubtful),
-        (_, "worse") => ("lower", Tone::Doubtful),
+    let known = if name == REWARD { Some(Better::Higher) } else { better(name) };
+    match (known, judged(difference).0) {
+        (Some(Better::Lower), "better") => ("worse", Tone::Bad),
+        (Some(Better::Lower), "worse") => ("better", Tone::Good),
+        (None, "better") => ("higher", Tone::Doubtful),
+        (None, "worse") => ("lower", Tone::Doubtful),
         _ => judged(difference),
     }
 }
@@ -48,5 +52,7 @@ mod tests {
         assert_eq!(judged_figure(Figure::Quality, &lower).0, "worse");
         assert_eq!(judged_mean("turns", &lower).0, "lower");
         assert_eq!(judged_mean(REWARD, &lower).0, "worse");
+        assert_eq!(judged_mean("phaser/unknown_api_rate", &lower), ("better", Tone::Good));
+        assert_eq!(judged_mean("phaser/checks_passed", &lower).0, "worse");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-use whetstone_eval::episodes::{Episodes, REWARD, TURNS, labelled};
+use whetstone_eval::episodes::{Episodes, LabelledMean, TURNS, labelled};
 use whetstone_eval::{Comparison, Part, Results};
 use whetstone_recipe::text::{any_change, any_mean, counted, estimate, many, plain, points};
 
@@ -15,6 +15,9 @@ pub(super) const PARTS: usize = 20;
 
 /// Values of `k` that a table shows beside the last; `--json` has the whole curve.
 const SHOWN: [u32; 4] = [1, 2, 3, 5];
+
+/// Means of a table of parts whose episodes have one turn.
+const SINGLE_TURN_COLUMNS: usize = 5;
 
 /// The table of a suite, if it has episodes.
 pub(super) fn whole(text: &mut String, results: &Results) {
@@ -28,33 +31,52 @@ pub(super) fn whole(text: &mut String, results: &Results) {
     for (k, found) in shown(&episodes.solved_within) {
         row(&solved_within(*k), &estimate(found), &found.tasks);
     }
-    for mean in labelled(&episodes.means) {
+    for mean in told(&episodes.means, episodes.max_turns) {
         row(&mean.label, &any_mean(mean.value), &mean.value.tasks);
     }
 }
 
-/// A table of parts, if there is more than one and they have episodes.
+/// The means that a table shows: not the turns of episodes that all have one.
+fn told<T>(means: &BTreeMap<String, T>, max_turns: u32) -> Vec<LabelledMean<'_, T>> {
+    let mut all = labelled(means);
+    all.retain(|mean| mean.name != TURNS || max_turns > 1);
+    all
+}
+
+/// A table of parts, if there is more than one and they have episodes: the reward and the turns, or where all have one
+/// turn, the first facts of the environment.
 pub(super) fn by(text: &mut String, name: &str, parts: &BTreeMap<String, Part>) {
     let episodes: BTreeMap<&String, &Episodes> =
         parts.iter().filter_map(|(name, part)| Some((name, part.episodes.as_ref()?))).collect();
     let Some(first) = episodes.values().next().filter(|_| parts.len() > 1) else { return };
     let ends: Vec<u32> = ends(&first.solved_within);
+    let most = episodes.values().map(|found| found.max_turns).max().unwrap_or(0);
+    let columns = columns(episodes.values().copied(), most);
     let _ = write!(text, "\n  {name:<16}");
     let within = ends.iter().map(|&k| solved_within(k));
-    for title in within.chain([REWARD, TURNS].map(str::to_owned)) {
+    for title in within.chain(columns.iter().map(|(_, label)| plain(label, 24))) {
         let _ = write!(text, "  {title:<24}");
     }
     for (name, found) in episodes.iter().take(PARTS) {
         text.truncate(text.trim_end().len());
         let _ = write!(text, "\n  {:<16}", plain(name, 16));
         let within = ends.iter().map(|k| found.solved_within.get(k).map(estimate));
-        let means = [REWARD, TURNS].iter().map(|name| found.means.get(*name).map(any_mean));
+        let means = columns.iter().map(|(name, _)| found.means.get(name).map(any_mean));
         for value in within.chain(means) {
             let _ = write!(text, "  {:<24}", value.unwrap_or_else(|| "-".to_owned()));
         }
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
+}
+
+/// The means that the columns of a table of parts show, by name and label.
+fn columns<'e>(parts: impl Iterator<Item = &'e Episodes>, max_turns: u32) -> Vec<(String, String)> {
+    let names: BTreeMap<String, ()> =
+        parts.flat_map(|part| part.means.keys()).map(|name| (name.clone(), ())).collect();
+    let all = told(&names, max_turns).into_iter();
+    let named = all.map(|mean| (mean.name.to_owned(), mean.label));
+    named.take(if max_turns > 1 { 2 } else { SINGLE_TURN_COLUMNS }).collect()
 }
 
 /// The names of what is compared.
@@ -81,7 +103,7 @@ pub(crate) fn compared(text: &mut String, comparison: &Comparison, sides: Sides,
         let end = format!("{:.4}  {}", found.difference.p, printer.toned(word, tone));
         row(text, &solved_within(*k), &cells, &end);
     }
-    for mean in labelled(&episodes.means) {
+    for mean in told(&episodes.means, episodes.max_turns) {
         let found = mean.value;
         let (word, tone) = judged_mean(mean.name, &found.difference);
         let cells =
@@ -156,6 +178,24 @@ mod tests {
   turns                        6.500 [6.460, 6.540]         30
   invalid actions              1.250 [1.210, 1.290]         30
 ";
+
+    #[test]
+    fn parts_of_one_turn_have_the_facts_of_the_environment_instead_of_the_turns() {
+        let means = [("reward", 0.4), ("turns", 1.0), ("phaser/checks_passed", 0.25)];
+        let means = means.map(|(name, value)| (name.to_owned(), figure(value))).into();
+        let solved_within = [(1, figure(0.07))].into();
+        let episodes = Episodes { max_turns: 1, solved_within, means };
+        let part = || Part { tasks: 9, episodes: Some(episodes.clone()), ..Part::default() };
+        let parts = ["phaser/a", "phaser/b"].map(|name| (name.to_owned(), part())).into();
+        let results =
+            Results { episodes: Some(episodes.clone()), by_source: parts, ..Results::default() };
+        let mut text = String::new();
+        whole(&mut text, &results);
+        by(&mut text, "source", &results.by_source);
+        assert!(text.contains("checks passed") && !text.contains("turns"), "{text}");
+        let expected = "  phaser/b          7.0 % [3.0, 11.0]         0.400 [0.360, 0.440]      0.250 [0.210, 0.290]";
+        assert_eq!(text.lines().last().unwrap(), expected);
+    }
 
     #[test]
     fn episodes_are_a_curve_and_means_and_nothing_speaks_to_the_terminal() {

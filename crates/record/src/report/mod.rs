@@ -36,6 +36,7 @@ mod completions;
 pub mod evaluation;
 mod events;
 mod figures;
+mod game;
 pub mod limits;
 pub mod live;
 mod page;

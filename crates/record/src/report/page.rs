@@ -17,7 +17,7 @@ const TEMPLATE: &str = include_str!("../../../../assets/report/page.html");
 const STYLE: &str = include_str!("../../../../assets/report/style.css");
 
 /// The scripts in the order of the page.
-const SCRIPTS: [&str; 15] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("../../../../assets/report/dom.js"),
     include_str!("../../../../assets/report/data.js"),
     include_str!("../../../../assets/report/scale.js"),
@@ -29,6 +29,8 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../../../../assets/report/overview.js"),
     include_str!("../../../../assets/report/evaluation.js"),
     include_str!("../../../../assets/report/episode.js"),
+    include_str!("../../../../assets/report/drawing.js"),
+    include_str!("../../../../assets/report/game.js"),
     include_str!("../../../../assets/report/samples.js"),
     include_str!("../../../../assets/report/find.js"),
     include_str!("../../../../assets/report/browser.js"),

@@ -1,11 +1,12 @@
 //! A completion as a page shows it, with a limit on all untrusted text.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use whetstone_core::outcome::{Evidence, Observation};
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{RolloutLine, Score};
 
+use super::game::{self, GameFacts, ShownProgram};
 use super::limits::{self, MAX_COMPLETION_BYTES, MAX_NAME_BYTES, MAX_TERMS};
 use super::survey::reward;
 use super::turns::ShownEpisode;
@@ -22,6 +23,12 @@ pub(super) struct Shown<'a> {
     cut_bytes: Option<usize>,
     #[serde(flatten)]
     sampled: SamplingFields,
+    /// The program of a reply to a Phaser task.
+    #[serde(flatten)]
+    program: Option<ShownProgram>,
+    /// Text of the facts of a game, which counts against the page's bound.
+    #[serde(skip)]
+    facts_bytes: u64,
     validation: Option<Value>,
     /// Why it could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,23 +69,31 @@ impl<'a> Shown<'a> {
         };
         let cut_bytes = (left > 0).then_some(left);
         let reward = reward(rollout).filter(|reward| is_small(reward));
-        Self { text, cut_bytes, sampled, validation, error, reward }
+        let program = ShownProgram::of(rollout);
+        let facts_bytes = facts_bytes(rollout, validation.as_ref());
+        Self { text, cut_bytes, sampled, program, facts_bytes, validation, error, reward }
     }
 
     /// Text that counts against the page's bound.
     pub(super) fn text_bytes(&self) -> u64 {
-        self.text.len() as u64 + self.sampled.episode.text_bytes()
+        let program = self.program.as_ref().map_or(0, ShownProgram::text_bytes);
+        self.text.len() as u64 + self.sampled.episode.text_bytes() + program + self.facts_bytes
     }
 }
 
 /// A judgement as in the record, with the program's answer. A program chooses the name of its
 /// exceptions, and their length; an answer has a limit of its own.
 ///
-/// An observation with more facts than a page can hold is shown without them; its transitions stand with the turns.
+/// An observation with more facts than a page can hold is shown without them; its transitions stand with the turns. Those
+/// of a game have limits of their own.
 fn evidence(evidence: &Evidence) -> Option<Value> {
     let mut found = match evidence {
         Evidence::NotRun => return None,
         Evidence::Program(judgement) => serde_json::to_value(judgement).ok()?,
+        Evidence::Observed(seen) if seen.kind == game::KIND => {
+            let facts = GameFacts::of(&seen.facts);
+            return Some(json!({"kind": seen.kind, "solved": seen.solved, "facts": facts}));
+        }
         Evidence::Observed(seen) => {
             let transitions = Vec::new();
             serde_json::to_value(Observation { transitions, ..seen.clone() }).ok()?
@@ -93,6 +108,12 @@ fn evidence(evidence: &Evidence) -> Option<Value> {
         *kind = cut(kind, MAX_NAME_BYTES);
     }
     Some(found)
+}
+
+/// Bytes of the facts of a game; those of other environments are few.
+fn facts_bytes(rollout: &RolloutLine, validation: Option<&Value>) -> u64 {
+    let facts = validation.filter(|_| game::observation(rollout).is_some());
+    facts.map_or(0, |found| found["facts"].to_string().len() as u64)
 }
 
 fn cut(text: &str, limit_bytes: usize) -> String {

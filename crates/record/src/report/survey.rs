@@ -12,6 +12,7 @@ use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 
+use super::game;
 use super::limits::{
     MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_LENGTHS, MAX_NAME_BYTES, MAX_STEPS,
     MAX_SURVEYED_STEPS, MAX_TASK_NAME_BYTES, MAX_TERMS, MAX_TEXT_BYTES,
@@ -199,7 +200,7 @@ impl Survey {
     fn add(&mut self, rollout: &RolloutLine) {
         self.completions += 1;
         self.text_bytes += rollout.text.len().min(MAX_COMPLETION_BYTES) as u64;
-        self.text_bytes += ShownEpisode::text_bytes_of(rollout);
+        self.text_bytes += ShownEpisode::text_bytes_of(rollout) + game::text_bytes_of(rollout);
         self.join_group(rollout);
         if !self.tasks.contains(&rollout.prompt_id) {
             self.task_name_bytes += rollout.prompt_id.as_str().len() + TASK_NAME_OVERHEAD_BYTES;

@@ -2,14 +2,17 @@
 //! rollouts of a step that have it.
 //!
 //! The evidence decides: programs have `code/*`. An observation has each of its facts that is a number, as
-//! `KIND/FACT`, so an environment gets a curve of whatever it states as a fact.
+//! `KIND/FACT`, so an environment gets a curve of whatever it states as a fact. Those of a game are computed from its
+//! facts, which are lists and tables (`phaser`).
+
+mod phaser;
 
 use std::collections::BTreeMap;
 
 use whetstone_core::outcome::{Evidence, Outcome};
 
-use crate::python;
 use crate::registry::ENVIRONMENTS;
+use crate::{phaser as game, python};
 
 /// The metrics of one rollout.
 pub fn of_outcome(outcome: &Outcome) -> BTreeMap<String, f64> {
@@ -17,6 +20,9 @@ pub fn of_outcome(outcome: &Outcome) -> BTreeMap<String, f64> {
         Evidence::Program(_) | Evidence::NotRun => {
             let metrics = python::metrics(outcome).into_iter();
             metrics.map(|(metric, value)| (metric.name.to_owned(), value)).collect()
+        }
+        Evidence::Observed(observation) if observation.kind == game::KIND => {
+            phaser::of_facts(&observation.facts)
         }
         // A file of rollouts may name any kind; only ours have metrics.
         Evidence::Observed(observation) => {
@@ -29,6 +35,24 @@ pub fn of_outcome(outcome: &Outcome) -> BTreeMap<String, f64> {
                 })
                 .collect()
         }
+    }
+}
+
+/// Which values of a metric are better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Higher ones.
+    Higher,
+    /// Lower ones.
+    Lower,
+}
+
+/// Which values of a metric of ours are better, where that is known whatever the task.
+pub fn better(name: &str) -> Option<Better> {
+    match name {
+        phaser::PARSE_RATE | phaser::CLEAN_RUN_RATE | phaser::CHECKS_PASSED => Some(Better::Higher),
+        phaser::UNKNOWN_API_RATE => Some(Better::Lower),
+        _ => None,
     }
 }
 
@@ -92,6 +116,17 @@ mod tests {
         };
         check(&outcome("guess"), &[("guess/guesses", 2.0)]);
         check(&outcome("grpo"), &[]);
+        check(&outcome("phaser"), &[]);
+        let parses = Outcome::observed("phaser", false, reward(None, None));
+        let parses = parses.with_fact("parse", &serde_json::json!({"ok": true}));
+        check(&parses, &[("phaser/parse_rate", 1.0)]);
+    }
+
+    #[test]
+    fn fewer_unknown_names_are_better_and_of_turns_nothing_is_known() {
+        assert_eq!(better("phaser/unknown_api_rate"), Some(Better::Lower));
+        assert_eq!(better("phaser/checks_passed"), Some(Better::Higher));
+        assert_eq!(better("turns"), None);
     }
 
     #[test]
