@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use std::{fs, mem};
 
 use redb::{
-    Database, DatabaseError, Durability, ReadOnlyTable, ReadableDatabase, ReadableTableMetadata,
-    StorageError, TableDefinition, TableHandle, WriteTransaction,
+    Database, DatabaseError, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable,
+    ReadableTableMetadata, StorageError, TableDefinition, TableHandle, WriteTransaction,
 };
 
 use super::error::CacheError;
