@@ -1,7 +1,7 @@
 //! What is known of Phaser before the first program comes: its classes by their prototypes, and the
 //! functions on which measuring rests.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rquickjs::object::Filter;
 use rquickjs::{Ctx, Object, Persistent, Result, Value};
@@ -21,6 +21,37 @@ const GUARDED: [&str; 8] = [
     "GameObjects.DisplayList",
 ];
 
+/// Objects of the language and of the page whose functions must be as they were too. What is added to them, such as a
+/// method for arrays, is no concern.
+const BUILT_IN: [&str; 16] = [
+    "Array.prototype",
+    "Date",
+    "Date.prototype",
+    "Function.prototype",
+    "JSON",
+    "Map.prototype",
+    "Math",
+    "Number.prototype",
+    "Object",
+    "Object.prototype",
+    "Promise",
+    "Promise.prototype",
+    "Reflect",
+    "Set.prototype",
+    "String.prototype",
+    "performance",
+];
+
+/// Functions of the page by which time passes.
+const GLOBALS: [&str; 6] = [
+    "requestAnimationFrame",
+    "cancelAnimationFrame",
+    "setTimeout",
+    "setInterval",
+    "clearTimeout",
+    "clearInterval",
+];
+
 /// Phaser as it was.
 pub(super) struct Adopted {
     /// Names of classes of objects by the addresses of their prototypes.
@@ -28,6 +59,8 @@ pub(super) struct Adopted {
     /// Addresses of prototypes that are asked for by name.
     prototypes: HashMap<&'static str, usize>,
     guarded: Vec<Guarded>,
+    /// The prototype of all objects, and the names in it.
+    all_objects: (Persistent<Object<'static>>, BTreeSet<String>),
     /// The getter by which an object with a body of Matter's says where it is.
     matter: Option<usize>,
     /// Prototypes stay where they are as long as they are held.
@@ -35,8 +68,8 @@ pub(super) struct Adopted {
 }
 
 struct Guarded {
-    class: &'static str,
-    prototype: Persistent<Object<'static>>,
+    place: String,
+    object: Persistent<Object<'static>>,
     functions: Vec<(String, usize)>,
 }
 
@@ -67,9 +100,10 @@ impl Adopted {
             held.push(Persistent::save(ctx, getter));
             at
         });
-        let guard = |path| Some(Guarded::new(path, class(&phaser, path)?));
-        let guarded = GUARDED.into_iter().filter_map(guard).collect();
-        Ok(Self { kinds, prototypes, guarded, matter, _held: held })
+        let base = all_objects(ctx)?;
+        let all_objects = (Persistent::save(ctx, base.clone()), own_names(&base));
+        let guarded = guarded(ctx, &phaser);
+        Ok(Self { kinds, prototypes, guarded, all_objects, matter, _held: held })
     }
 
     /// The class of an object on display; `None` if it is no object of Phaser's.
@@ -98,32 +132,69 @@ impl Adopted {
         self.matter.is_some() && self.matter == peek::getter(object, "x")
     }
 
-    /// A function of a guarded class that is no longer the one it was.
+    /// A change of what measuring rests on, in words: a guarded function that is no longer the one it was, or a name that
+    /// every object has since.
     pub(super) fn changed(&self, ctx: &Ctx<'_>) -> Option<String> {
+        self.replaced(ctx).or_else(|| {
+            let (base, names) = &self.all_objects;
+            let now = own_names(&base.clone().restore(ctx).ok()?);
+            let added = now.difference(names).next()?;
+            Some(format!("added `{added}` to every object"))
+        })
+    }
+
+    fn replaced(&self, ctx: &Ctx<'_>) -> Option<String> {
         self.guarded.iter().find_map(|guarded| {
-            let prototype = guarded.prototype.clone().restore(ctx).ok()?;
-            let changed = |(name, was): &&(String, usize)| function(&prototype, name) != Some(*was);
+            let object = guarded.object.clone().restore(ctx).ok()?;
+            let changed = |(name, was): &&(String, usize)| function(&object, name) != Some(*was);
             let (name, _) = guarded.functions.iter().find(changed)?;
-            Some(format!("Phaser.{}.prototype.{name}", guarded.class))
+            let dot = if guarded.place.is_empty() { "" } else { "." };
+            Some(format!("replaced {}{dot}{name}", guarded.place))
         })
     }
 }
 
+/// Everything whose functions must stay as they are.
+fn guarded<'js>(ctx: &Ctx<'js>, phaser: &Object<'js>) -> Vec<Guarded> {
+    let of_phaser =
+        |path: &str| Some(Guarded::new(format!("Phaser.{path}.prototype"), class(phaser, path)?));
+    let built_in = |path: &str| {
+        let object = path.split('.').try_fold(ctx.globals(), |object, name| object.get(name));
+        Some(Guarded::new(path.to_owned(), object.ok()?))
+    };
+    let globals = Guarded::of(String::new(), ctx.globals(), GLOBALS.map(str::to_owned));
+    let classes = GUARDED.into_iter().filter_map(of_phaser);
+    classes.chain(BUILT_IN.into_iter().filter_map(built_in)).chain([globals]).collect()
+}
+
+/// The prototype of all objects.
+fn all_objects<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    ctx.globals().get::<_, Object<'js>>("Object")?.get("prototype")
+}
+
+/// Names of an object's own properties, without running any of the program's code.
+fn own_names(object: &Object<'_>) -> BTreeSet<String> {
+    object.own_keys::<String>(Filter::new().string()).flatten().collect()
+}
+
 impl Guarded {
-    fn new(class: &'static str, prototype: Object<'_>) -> Self {
-        let mut functions = Vec::new();
-        let mut looked_at = Some(prototype.clone());
+    /// The functions of an object and of those that it inherits from.
+    fn new(place: String, object: Object<'_>) -> Self {
+        let mut names = BTreeSet::new();
+        let mut looked_at = Some(object.clone());
         while let Some(here) = looked_at {
+            names.extend(own_names(&here));
             looked_at = here.get_prototype();
-            // What all objects have is not Phaser's.
-            if looked_at.is_some() {
-                let names = here.own_keys::<String>(Filter::new().string()).flatten();
-                let found = |name: String| function(&prototype, &name).map(|place| (name, place));
-                functions.extend(names.filter_map(found));
-            }
         }
-        let ctx = prototype.ctx().clone();
-        Self { class, prototype: Persistent::save(&ctx, prototype), functions }
+        Self::of(place, object, names)
+    }
+
+    /// Those of an object's functions that have these names.
+    fn of(place: String, object: Object<'_>, names: impl IntoIterator<Item = String>) -> Self {
+        let found = |name: String| function(&object, &name).map(|place| (name, place));
+        let functions = names.into_iter().filter_map(found).collect();
+        let ctx = object.ctx().clone();
+        Self { place, object: Persistent::save(&ctx, object), functions }
     }
 }
 

@@ -7,7 +7,7 @@ use super::engine::Engine;
 use super::failure::{self, Failure, PROGRAM};
 use super::input::{Action, key_names};
 use super::peek::{number, object, own};
-use super::run::{FRAMES_MAX, Run, Settings, SourceKind, Stage};
+use super::run::{FRAMES_MAX, FailureClass, Run, Settings, SourceKind, Stage};
 use super::snapshot::{Camera, Known};
 use super::trace::{Snapshot, Trace};
 use crate::javascript::engine::run_job;
@@ -57,8 +57,13 @@ impl<'a, 'js> Playing<'a, 'js> {
     /// Runs a program, as far as it goes.
     pub(super) fn run(mut self, source: &str) -> Run {
         let told = &self.engine.told;
-        let played = self.play(source).and_then(|()| self.check());
-        let failure = played.err().map(|failure| failure.judged(told.circumstances()));
+        let failure = self.play(source).err().map(|failure| failure.judged(told.circumstances()));
+        // A failure after tampering is tampering: frames before it are paid.
+        let may_be_paid = |class| matches!(class, FailureClass::Fault | FailureClass::EnvLimit);
+        let failure = match failure {
+            Some(failure) if !may_be_paid(failure.class) => Some(failure),
+            failure => self.check().err().or(failure),
+        };
         let ok = failure.is_none();
         let mut run = Run {
             stage: self.stage,
@@ -247,8 +252,8 @@ impl<'a, 'js> Playing<'a, 'js> {
 
     /// Whether what measures is still what it was.
     fn check(&self) -> Done {
-        if let Some(function) = self.engine.adopted.changed(&self.ctx) {
-            return Err(Failure::tampering(&format!("the program has replaced {function}")));
+        if let Some(change) = self.engine.adopted.changed(&self.ctx) {
+            return Err(Failure::tampering(&format!("the program has {change}")));
         }
         let Some(game) = self.game() else { return Ok(()) };
         for name in ["step", "headlessStep"] {

@@ -222,9 +222,30 @@ fn tampering() -> Vec<Hostile> {
         create(
             "a clock that stands still",
             "Date.now = () => 0; performance.now = () => 0;",
+            TAMPERED,
+        ),
+        create("no randomness", "Math.random = () => 0.5;", TAMPERED),
+        create(
+            "a list that filters nothing",
+            "Array.prototype.filter = function () { return this; };",
+            TAMPERED,
+        ),
+        create("a name that every object has", "Object.prototype.passed = true;", TAMPERED),
+        update(
+            "a failure after tampering",
+            "if (this.n === 5) { Math.floor = () => 0; throw new Error('no'); }",
+            TAMPERED,
+        ),
+        create(
+            "other names for what is guarded",
+            "const O = Object; globalThis.Object = { prototype: {} }; O.prototype.passed = true;",
+            &[Some(Tampering), Some(Fault)],
+        ),
+        create(
+            "a method of its own for arrays",
+            "Array.prototype.second = function () { return this[1]; }; this.add.text(1, 1, [1, 2].second());",
             CLEAN,
         ),
-        create("no randomness", "Math.random = () => 0.5;", CLEAN),
         update(
             "time of its own",
             "if (this.n === 5) for (let i = 0; i < 50; i++) this.game.headlessStep(i * 16, 16);",
@@ -272,12 +293,12 @@ fn forgery() -> Vec<Hostile> {
         create(
             "arrays that throw",
             "Array.prototype.push = () => { throw new Error('no'); };",
-            FAULT,
+            TAMPERED,
         ),
         create(
             "functions that lie",
             "Function.prototype.call = function () {}; Function.prototype.apply = function () {};",
-            &[None, Some(Fault)],
+            TAMPERED,
         ),
         create(
             "a trace of calls of its own",
