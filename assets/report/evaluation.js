@@ -1,7 +1,7 @@
 // The figures of an evaluation: pass@k, episodes, and both by source and difficulty.
 
 /** Facts of environments whose name alone says too little. */
-const FACT_LABELS = { invalid: "invalid actions", iis_size: "IIS size" };
+const FACT_LABELS = { invalid: "invalid actions", iis_size: "IIS size", unknown_api_rate: "unknown API rate" };
 /** Means of a part whose episodes have one turn. */
 const SINGLE_TURN_MEANS = 5;
 

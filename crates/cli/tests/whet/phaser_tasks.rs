@@ -132,7 +132,7 @@ fn an_evaluation_of_games_has_their_rates_and_compares_them() {
         "solved within 1 turn",
         "reward",
         "parse rate",
-        "unknown api rate",
+        "unknown API rate",
         "clean run rate",
         "checks passed",
     ] {
@@ -158,7 +158,7 @@ fn an_evaluation_of_games_has_their_rates_and_compares_them() {
     );
     let same = done(dir, &["eval", "compare", "measured", "measured"]);
     assert!(
-        same.out.contains("checks passed") && same.out.contains("unknown api rate"),
+        same.out.contains("checks passed") && same.out.contains("unknown API rate"),
         "{}",
         same.out
     );

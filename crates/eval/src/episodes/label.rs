@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{REWARD, TURNS};
 
 /// Facts whose name alone says too little.
-const LABELS: [(&str, &str); 2] = [("invalid", "invalid actions"), ("iis_size", "IIS size")];
+const LABELS: [(&str, &str); 3] = [
+    ("invalid", "invalid actions"),
+    ("iis_size", "IIS size"),
+    ("unknown_api_rate", "unknown API rate"),
+];
 
 /// A mean with its label.
 #[derive(Debug, Clone, PartialEq, Eq)]
