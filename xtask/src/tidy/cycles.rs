@@ -41,6 +41,7 @@ const KEPT: &[Kept] = &[
             "data/validate/table.rs",
             "eval/args.rs",
             "quickstart/args.rs",
+            "rollout/args.rs",
             "score/args.rs",
             "teach/args.rs",
             "train/args.rs",

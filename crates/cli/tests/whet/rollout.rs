@@ -243,7 +243,9 @@ fn what_cannot_be_sampled_is_said_with_what_to_do() {
         "`tasks.jsonl` has 2 tasks, and 3 are asked for",
         "hint: lower `--num-prompts`",
     );
-    refused(&["--model", "m", "--out", "tasks.jsonl"], "is also an input", "hint:");
+    let same = ["rollout", "--model", "m", "--prompts", "tasks.jsonl", "--out", "tasks.jsonl"];
+    let ran = whet_in(dir.path(), &same);
+    assert!(ran.code == 2 && ran.err.contains("is also an input"), "{}", ran.err);
     refused(&["--model", "./nowhere"], "nowhere", "");
     fs::write(dir.path().join("tasks.jsonl"), task("t", "") + &guess(7, 1)).unwrap();
     refused(

@@ -16,7 +16,7 @@ pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary
     let mut teacher = job.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = job.request.model.clone().unwrap_or(teacher.model_name);
-    let pauses = Seed::new(job.config.seed).derive("rollout/pauses", 0);
+    let pauses = Seed::new(job.config.seed).derive("rollout-pauses", 0);
     let server = Server::new(teacher.clone(), pauses).map_err(Failure::Teacher)?;
     server.reach().map_err(|err| gone(&err))?;
     let mut generator = ChatGenerator::new(&server, job.stop);
