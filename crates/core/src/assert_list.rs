@@ -39,7 +39,9 @@ fn assert(at: usize, json: &str) -> Result<String, String> {
     if text.contains("assert") {
         return Ok(text);
     }
-    Err(format!("tests[{at}] has no `assert`: a plain list has asserts such as `assert add(1, 2) == 3`"))
+    Err(format!(
+        "tests[{at}] has no `assert`: a plain list has asserts such as `assert add(1, 2) == 3`"
+    ))
 }
 
 /// The type of a JSON value, with its article.

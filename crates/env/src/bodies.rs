@@ -24,7 +24,9 @@ pub fn check_body(task: &Task) -> Result<(), EnvError> {
         other => {
             let known: Vec<&str> = ENVIRONMENTS.iter().map(|known| known.kind).collect();
             let known = known.join(", ");
-            Err(EnvError::Task(format!("there is no environment `{other}`, expected one of {known}")))
+            Err(EnvError::Task(format!(
+                "there is no environment `{other}`, expected one of {known}"
+            )))
         }
     }
 }

@@ -128,7 +128,9 @@ fn without_code(text: &mut Lines, report: &ScoreSummary) {
     let Some(first) = report.first_without_code else { return };
     let count = report.gates.get(CODE_GATE).map_or(0, |gate| gate.failed);
     let had = many(count, "line");
-    text.push(format!("  {had} had no code: first at line {first} (`whet score --help` lists what is found)"));
+    text.push(format!(
+        "  {had} had no code: first at line {first} (`whet score --help` lists what is found)"
+    ));
 }
 
 fn verdicts(text: &mut Lines, report: &ScoreSummary) {

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::binary::{Ran, whet_in};
 
-const GOOD: &str = r#"{"id":"mine/1","statement":"Write f.","tests":["assert f(1) == 2"],"url":"x"}"#;
+const GOOD: &str =
+    r#"{"id":"mine/1","statement":"Write f.","tests":["assert f(1) == 2"],"url":"x"}"#;
 const BAD: &str = r#"{"id":"mine/2","question":"Write g.","tests":["assert g(1) == 2"]}"#;
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -83,7 +84,10 @@ fn the_report_is_one_json_document() {
     let ran = check(dir.path(), &["bad.jsonl", "--json"]);
     let report: Value = serde_json::from_str(&ran.out).expect("JSON");
     let file = &report["files"][0];
-    assert_eq!((ran.code, &report["v"], &file["kind"]), (1, &Value::from(1), &Value::from("tasks")));
+    assert_eq!(
+        (ran.code, &report["v"], &file["kind"]),
+        (1, &Value::from(1), &Value::from("tasks"))
+    );
     assert_eq!(file["problems"][0]["line"], 1);
     assert_eq!(file["problems"][0]["field"], "statement");
     assert_eq!(file["problems"][0]["fix"], "rename `question` to `statement`");

@@ -8,7 +8,7 @@ use whetstone_data::source::DataSet;
 
 use super::kind::FileKind;
 
-/// What a line looks like.
+/// The appearance of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     /// A line of a kind that is read.
@@ -23,11 +23,12 @@ pub(super) enum Look {
     Unknown,
 }
 
-/// What a line looks like by its fields.
+/// The appearance of a line, by its fields.
 pub(super) fn look(line: &Object) -> Look {
     let has = |field: &str| line.get(field).is_some();
     let has_one = |fields: &[&str]| fields.iter().any(|field| has(field));
-    if has("crc") && has("seq") {
+    // The rollouts of a run are a journal too, and are read as rollouts.
+    if has("crc") && has("seq") && !has("prompt_id") {
         return if has("type") { Look::Kind(FileKind::Events) } else { Look::Journal };
     }
     if has("pass_at_k") && has("by_task") {
@@ -74,7 +75,8 @@ fn reply_kind(has: &impl Fn(&str) -> bool) -> FileKind {
         return FileKind::Scored;
     }
     let of_teacher = ["sample", "prompt", "model", "verdict", "thinking"].into_iter();
-    let is_trace = has("task_id") && has("text") && of_teacher.filter(|field| has(field)).count() >= 2;
+    let is_trace =
+        has("task_id") && has("text") && of_teacher.filter(|field| has(field)).count() >= 2;
     if is_trace { FileKind::Traces } else { FileKind::Rollouts }
 }
 
@@ -84,7 +86,11 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: Look) {
-        assert_eq!(look(&serde_json::from_str(line).expect("test data is JSON")), expected, "{line}");
+        assert_eq!(
+            look(&serde_json::from_str(line).expect("test data is JSON")),
+            expected,
+            "{line}"
+        );
     }
 
     #[test]
@@ -92,12 +98,16 @@ mod tests {
         use FileKind as K;
         for (line, kind) in [
             (r#"{"id":"a","statement":"s","tests":[]}"#, K::Tasks),
-            (r#"{"id":"a","statement":"s","test_list":[],"text":"t","task_id":1,"code":""}"#, K::Tasks),
+            (
+                r#"{"id":"a","statement":"s","test_list":[],"text":"t","task_id":1,"code":""}"#,
+                K::Tasks,
+            ),
             (r#"{"id":"a","body":{"kind":"phaser","checks":[]}}"#, K::Tasks),
             (r#"{"task_id":"a","sample":0,"prompt":"p","text":"t","model":"m"}"#, K::Traces),
             (r#"{"task_id":"a","completion":"t"}"#, K::Rollouts),
             (r#"{"step":0,"prompt_id":"a","text":"t"}"#, K::Rollouts),
             (r#"{"prompt_id":"a","text":"t","reward":{}}"#, K::Scored),
+            (r#"{"seq":0,"prompt_id":"a","text":"t","reward":{},"crc":"0"}"#, K::Scored),
             (r#"{"line":1,"reason":"no","text":"t"}"#, K::Rejected),
             (r#"{"instruction":"i","output":"o"}"#, K::Rows),
             (r#"{"id":"a","prompt":[],"chosen":"a","rejected":"b"}"#, K::Pairs),

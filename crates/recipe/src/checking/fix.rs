@@ -1,4 +1,4 @@
-//! What to do about a bad line: the field that was meant, or what a missing field holds.
+//! The fix of a bad line: the field that was meant, or the contents of a missing one.
 
 use whetstone_core::wire::Object;
 
@@ -11,7 +11,15 @@ const ALIASES: &[(FileKind, &str, &[&str])] = &[
     (
         FileKind::Tasks,
         "statement",
-        &["prompt", "question", "text", "problem", "instruction", "description", "problem_description"],
+        &[
+            "prompt",
+            "question",
+            "text",
+            "problem",
+            "instruction",
+            "description",
+            "problem_description",
+        ],
     ),
     (FileKind::Tasks, "reference", &["canonical_solution", "solution", "code", "answer"]),
     (FileKind::Tasks, "tests", &["test_list", "test", "test_cases", "asserts"]),
@@ -46,7 +54,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("validation", "`whet score` writes it"),
 ];
 
-/// What to do about a fault of a line.
+/// The fix of a fault of a line.
 pub(super) fn fix(kind: FileKind, line: &Object, fault: &LineFault) -> Option<String> {
     let field = fault.field.as_deref()?;
     if !fault.is_missing {

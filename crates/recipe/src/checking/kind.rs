@@ -36,7 +36,7 @@ pub enum FileKind {
     Stages,
 }
 
-/// What is said of a kind.
+/// A kind's names and texts.
 struct About {
     kind: FileKind,
     /// Its name on the command line.
@@ -62,7 +62,7 @@ impl FileKind {
         self.about().name
     }
 
-    /// What such a file holds, as a person says it.
+    /// The contents of such a file, as a person says them.
     pub fn title(self) -> &'static str {
         self.about().title
     }
@@ -94,9 +94,9 @@ impl FileKind {
         matches!(self, Self::Tasks | Self::Pairs | Self::PromptSeeds)
     }
 
-    /// Whether the file is read whole, and not line by line.
+    /// Whether a reader of the whole file is needed, because lines do not stand alone.
     pub(super) fn is_whole(self) -> bool {
-        matches!(self, Self::Results | Self::Settings | Self::Stages)
+        matches!(self, Self::Events | Self::Results | Self::Settings | Self::Stages)
     }
 
     fn about(self) -> &'static About {

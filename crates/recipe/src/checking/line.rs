@@ -40,25 +40,57 @@ pub(super) struct LineFault {
 pub(super) fn fields(kind: FileKind) -> &'static [&'static str] {
     match kind {
         FileKind::Tasks => &[
-            "v", "id", "source", "difficulty", "statement", "language", "reference", "setup", "tests",
-            "body", "dropped",
+            "v",
+            "id",
+            "source",
+            "difficulty",
+            "statement",
+            "language",
+            "reference",
+            "setup",
+            "tests",
+            "body",
+            "dropped",
         ],
         FileKind::Traces => &[
-            "v", "task_id", "sample", "prompt", "thinking", "code", "text", "verdict", "usage", "model",
-            "episode", "teacher", "finish",
+            "v", "task_id", "sample", "prompt", "thinking", "code", "text", "verdict", "usage",
+            "model", "episode", "teacher", "finish",
         ],
         FileKind::Rows => &["instruction", "input", "output", "history", "system"],
         FileKind::Rollouts | FileKind::Scored => &[
-            "v", "step", "prompt_id", "task_id", "group_id", "text", "completion", "response", "meta",
-            "validation", "reward", "advantage",
+            "v",
+            "step",
+            "prompt_id",
+            "task_id",
+            "group_id",
+            "text",
+            "completion",
+            "response",
+            "meta",
+            "validation",
+            "reward",
+            "advantage",
+            "seq",
+            "crc",
         ],
         FileKind::Rejected => &["line", "reason", "text", "hex"],
         FileKind::Pairs => {
             &["v", "id", "task_id", "prompt", "chosen", "rejected", "margin", "origin"]
         }
         FileKind::OtherPairs => &[
-            "v", "id", "task_id", "prompt", "question", "instruction", "input", "system",
-            "system_prompt", "chosen", "rejected", "margin", "origin",
+            "v",
+            "id",
+            "task_id",
+            "prompt",
+            "question",
+            "instruction",
+            "input",
+            "system",
+            "system_prompt",
+            "chosen",
+            "rejected",
+            "margin",
+            "origin",
         ],
         FileKind::PromptSeeds => {
             &["v", "id", "prompt", "frames", "input", "checks", "family", "reference"]
@@ -97,9 +129,10 @@ fn task(line: Object) -> Result<GoodLine, LineFault> {
     let python_only = matches!(task.tests, Tests::Asserts(_) | Tests::Script { .. });
     if task.language == Language::Javascript && python_only {
         let kind = task.tests.kind();
-        return Err(LineFault::of("tests", format!(
-            "kind `{kind}` is Python; for JavaScript there are `calls` and `stdio`"
-        )));
+        return Err(LineFault::of(
+            "tests",
+            format!("kind `{kind}` is Python; for JavaScript there are `calls` and `stdio`"),
+        ));
     }
     check_body(&task).map_err(|err| LineFault::of("body", err.to_string()))?;
     Ok(with_id(task.id.to_string()))

@@ -1,7 +1,7 @@
 //! A file of one JSON object a line, checked in one pass with one line in memory.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, ErrorKind};
+use std::io::{self, BufRead, ErrorKind};
 use std::path::Path;
 
 use whetstone_core::jsonl::{LineError, LineProblem, Numbered, Records};
@@ -13,7 +13,7 @@ use super::ids::{MAX_IDS, SeenIds};
 use super::kind::FileKind;
 use super::line::{self, LineFault};
 use super::report::{FileReport, ForeignField, LineIssue};
-use crate::text::plain;
+use crate::text::{many, plain};
 
 /// Foreign fields that are counted apart.
 const MAX_FOREIGN: usize = 50;
@@ -59,7 +59,7 @@ impl LineCheck {
     /// # Errors
     ///
     /// If the file cannot be read on.
-    pub(super) fn run(mut self, reader: impl BufRead) -> Result<FileReport, std::io::Error> {
+    pub(super) fn run(mut self, reader: impl BufRead) -> io::Result<FileReport> {
         let file = self.report.file.clone();
         for read in Records::<AnyLine, _>::new(file, reader) {
             self.report.lines += 1;
@@ -71,7 +71,7 @@ impl LineCheck {
                     self.check(line, record.0);
                 }
                 Err(LineError { problem: LineProblem::Io(err), line, .. }) => {
-                    if err.kind() != ErrorKind::UnexpectedEof && err.kind() != ErrorKind::InvalidInput {
+                    if !is_broken_pack(&err) {
                         return Err(err);
                     }
                     let reason = format!("the compressed data breaks off: {err}");
@@ -89,6 +89,11 @@ impl LineCheck {
     /// Takes the kind from a line; says why there is none.
     fn find_kind(&mut self, line: &Object) -> bool {
         match look(line) {
+            // Known by its first line alone, and then not read here.
+            Look::Kind(kind) if kind.is_whole() => {
+                self.report.title = format!("{}, behind lines that are not", kind.title());
+                self.report.notes.push(format!("`--as {}` reads it as such a file", kind.name()));
+            }
             Look::Kind(kind) => {
                 self.report.kind = Some(kind);
                 return true;
@@ -111,7 +116,8 @@ impl LineCheck {
                 self.report.notes.push("run the command that was stopped again".to_owned());
             }
             Look::Unknown => {
-                let names: Vec<String> = line.fields().take(12).map(|(name, _)| brief(name)).collect();
+                let names: Vec<String> =
+                    line.fields().take(12).map(|(name, _)| brief(name)).collect();
                 self.report.title = "nothing that whet reads".to_owned();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 self.report.notes.push(format!(
@@ -177,19 +183,35 @@ impl LineCheck {
         };
         self.report.title = kind.title().to_owned();
         if self.scored > 0 && kind == FileKind::Rollouts {
-            self.report.notes.push(format!("{} of {} lines are scored", self.scored, self.report.good));
+            self.report
+                .notes
+                .push(format!("{} of {} lines are scored", self.scored, self.report.good));
         }
         let renamed = self.other_names.iter();
-        self.report.notes.extend(renamed.map(|(note, count)| format!("{note} ({count} lines)")));
+        self.report
+            .notes
+            .extend(renamed.map(|(note, count)| format!("{note} ({})", many(*count, "line"))));
         if self.ids.is_full() {
             self.report.notes.push(format!("ids are compared with the first {MAX_IDS} alone"));
         }
         let foreign = self.foreign.iter();
         self.report.foreign = foreign
-            .map(|(name, &lines)| ForeignField { name: brief(name), lines, meant: meant(kind, name) })
+            .map(|(name, &lines)| ForeignField {
+                name: brief(name),
+                lines,
+                meant: meant(kind, name),
+            })
             .collect();
         FileReport { ids: self.ids.counts(), ..self.report }
     }
+}
+
+/// Whether compressed data is at fault, and not the disk.
+pub(super) fn is_broken_pack(err: &io::Error) -> bool {
+    matches!(
+        err.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData
+    )
 }
 
 /// Names of other tools that are read as ours.
@@ -199,7 +221,7 @@ const OTHER_NAMES: [(&str, &str); 3] = [
     ("response", "another tool's `response` is read as `text`"),
 ];
 
-/// What to do about a line that is not a JSON object.
+/// The fix of a line that is not a JSON object.
 fn fix_of_text(problem: &LineProblem) -> Option<String> {
     Some(match problem {
         LineProblem::Truncated { .. } => "write the file again, or delete its last line".to_owned(),
@@ -212,10 +234,11 @@ fn fix_of_text(problem: &LineProblem) -> Option<String> {
     })
 }
 
-/// What to do about a line that is one of another kind.
+/// The fix of a line that is one of another kind.
 fn other_kind(kind: FileKind, line: &Object) -> Option<String> {
     let Look::Kind(other) = look(line) else { return None };
-    let are_replies = [kind, other].iter().all(|of| matches!(of, FileKind::Rollouts | FileKind::Scored));
+    let are_replies =
+        [kind, other].iter().all(|of| matches!(of, FileKind::Rollouts | FileKind::Scored));
     (other != kind && !are_replies).then(|| {
         let (name, title) = (other.name(), other.title());
         format!("it looks like a line of another kind, {title}: move it to a file of its own, or use `--as {name}`")

@@ -21,22 +21,24 @@ mod whole;
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use whetstone_core::lines::next_line;
 use whetstone_data::source::open_text;
+use whetstone_eval::RESULTS;
 use whetstone_record::error::ReadError;
 
 pub use self::kind::FileKind;
-use self::lines::LineCheck;
+use self::lines::{LineCheck, is_broken_pack};
 pub use self::report::{
     CheckReport, FileReport, ForeignField, IdCounts, LineIssue, RepeatedId, UnreadableFile,
 };
 
 /// Bytes of the first line that decide how a file is read.
 const HEAD_BYTES: usize = 64 << 10;
-/// What is said beside a compressed file.
+/// The note on a compressed file.
 const PACKED: &str = "compressed: `whet data prepare` and `whet data pairs --pairs` read it so, other commands need \
                       `gunzip`";
 
@@ -45,7 +47,7 @@ const PACKED: &str = "compressed: `whet data prepare` and `whet data pairs --pai
 pub struct CheckRequest {
     /// Their paths.
     pub files: Vec<PathBuf>,
-    /// What they are; found out if it is not given.
+    /// Their kind; found out if it is not given.
     pub kind: Option<FileKind>,
     /// Bad lines of a file that are named.
     pub shown: usize,
@@ -65,11 +67,18 @@ pub fn check(request: &CheckRequest) -> CheckReport {
 
 fn check_file(path: &Path, request: &CheckRequest) -> io::Result<FileReport> {
     let (kind, shown) = (request.kind, request.shown);
-    if path.is_dir() {
+    let found = fs::metadata(path)?;
+    if found.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file, and is read twice"));
+    }
     let mut head = Vec::new();
-    next_line(&mut open_text(path)?, &mut head, HEAD_BYTES)?;
+    match next_line(&mut open_text(path)?, &mut head, HEAD_BYTES) {
+        Err(err) if !is_broken_pack(&err) => return Err(err),
+        _ => {}
+    }
     match kind.or_else(|| kind_by_head(path, &head)) {
         Some(FileKind::Events) => whole::events(path, shown).map_err(read_error),
         Some(FileKind::Results) => Ok(whole::results(path)),
@@ -96,18 +105,32 @@ fn kind_by_head(path: &Path, head: &[u8]) -> Option<FileKind> {
         return Some(FileKind::Settings);
     }
     if head.trim_ascii() == b"{" && has_end("json") {
-        return Some(FileKind::Results);
+        return holds_results(path).then_some(FileKind::Results);
     }
     let line = std::str::from_utf8(head).ok()?;
-    let detect::Look::Kind(kind) = detect::look(&serde_json::from_str(line).ok()?) else { return None };
-    (kind.is_whole() || kind == FileKind::Events).then_some(kind)
+    let detect::Look::Kind(kind) = detect::look(&serde_json::from_str(line).ok()?) else {
+        return None;
+    };
+    kind.is_whole().then_some(kind)
+}
+
+/// Whether a JSON document has the name or the figures of an evaluation.
+fn holds_results(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut start));
+    let has_figures = read.is_ok() && String::from_utf8_lossy(&start).contains("\"pass_at_k\"");
+    has_figures || path.file_name().is_some_and(|name| name == RESULTS)
 }
 
 /// The report on a file that has no lines of JSON.
 fn no_lines(path: &Path, head: &[u8]) -> Option<FileReport> {
     let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let (title, note) = if head.starts_with(b"PAR1") {
-        ("a Parquet file", "`whet data prepare` and `whet data pairs --pairs` read those of data sets")
+        (
+            "a Parquet file",
+            "`whet data prepare` and `whet data pairs --pairs` read those of data sets",
+        )
     } else if start.starts_with(b"[") {
         ("one JSON list", "whet reads one object a line: `jq -c '.[]' FILE > FILE.jsonl`")
     } else if head.trim_ascii() == b"{" {

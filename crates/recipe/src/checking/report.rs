@@ -22,7 +22,7 @@ pub struct CheckReport {
 pub struct FileReport {
     /// Its path as given.
     pub file: PathBuf,
-    /// What it is; `None` if that is not known.
+    /// Its kind; `None` if that is not known.
     pub kind: Option<FileKind>,
     /// The same as a person says it, or why nothing reads it.
     pub title: String,
@@ -38,7 +38,7 @@ pub struct FileReport {
     pub ids: Option<IdCounts>,
     /// Fields that are not of this kind. They pass through unread.
     pub foreign: Vec<ForeignField>,
-    /// What else is to be known.
+    /// Further remarks.
     pub notes: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct LineIssue {
     pub field: Option<String>,
     /// The problem.
     pub reason: String,
-    /// What to do about it.
+    /// A way to mend it.
     pub fix: Option<String>,
 }
 

@@ -160,7 +160,8 @@ fn a_field_of_another_name_is_to_be_renamed_and_a_missing_one_is_explained() {
 
 #[test]
 fn a_body_and_a_language_are_checked_with_the_task() {
-    let fault = |rest: &str| first(&checked("x.jsonl", format!(r#"{{"id":"a","statement":"s",{rest}}}"#)));
+    let fault =
+        |rest: &str| first(&checked("x.jsonl", format!(r#"{{"id":"a","statement":"s",{rest}}}"#)));
     let said = fault(r#""body":{"kind":"chess"}"#);
     assert!(said.starts_with("1|body|there is no environment `chess`"), "{said}");
     let said = fault(r#""body":{"kind":"phaser","checks":[{"kind":"shines"}]}"#);
@@ -186,8 +187,11 @@ fn an_id_that_stands_twice_is_wrong_in_tasks_and_only_counted_in_traces() {
 fn foreign_fields_are_listed_with_what_was_meant() {
     let line = r#"{"id":"a","statement":"s","url":"u","referense":"r"}"#;
     let report = checked("x.jsonl", line);
-    let foreign: Vec<_> =
-        report.foreign.iter().map(|field| (field.name.as_str(), field.lines, field.meant)).collect();
+    let foreign: Vec<_> = report
+        .foreign
+        .iter()
+        .map(|field| (field.name.as_str(), field.lines, field.meant))
+        .collect();
     assert_eq!(foreign, [("referense", 1, Some("reference")), ("url", 1, None)]);
     assert!(report.is_right(), "they pass through");
 }
@@ -199,8 +203,8 @@ fn names_of_another_tool_are_said_to_be_read() {
     assert_eq!(
         report.notes,
         [
-            "another tool's `completion` is read as `text` (1 lines)",
-            "another tool's `task_id` is read as `prompt_id` (1 lines)"
+            "another tool's `completion` is read as `text` (1 line)",
+            "another tool's `task_id` is read as `prompt_id` (1 line)"
         ]
     );
 }
@@ -209,7 +213,10 @@ fn names_of_another_tool_are_said_to_be_read() {
 fn a_line_of_another_kind_is_named() {
     let rollout = r#"{"step":0,"prompt_id":"a","text":"t"}"#;
     let said = first(&checked("x.jsonl", [TASK, rollout].join("\n")));
-    assert!(said.starts_with("2|id|it is missing|it looks like a line of another kind, rollouts"), "{said}");
+    assert!(
+        said.starts_with("2|id|it is missing|it looks like a line of another kind, rollouts"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -249,8 +256,18 @@ fn a_compressed_file_is_unpacked_and_a_torn_one_is_wrong() {
 }
 
 #[test]
+fn a_file_that_is_read_whole_is_not_read_behind_other_lines() {
+    let (_, event) =
+        examples().into_iter().find(|(kind, _)| *kind == FileKind::Events).expect("one");
+    let report = checked("events.jsonl", format!("\n{event}\n"));
+    assert_eq!(report.kind, None);
+    assert_eq!(report.notes, ["`--as events` reads it as such a file"]);
+}
+
+#[test]
 fn a_damaged_event_ends_the_reading_and_is_named_by_its_line() {
-    let (_, event) = examples().into_iter().find(|(kind, _)| *kind == FileKind::Events).expect("one");
+    let (_, event) =
+        examples().into_iter().find(|(kind, _)| *kind == FileKind::Events).expect("one");
     let changed = event.replace("0.42", "0.99");
     let report = checked("events.jsonl", [&changed, &event, ""].map(String::as_str).join("\n"));
     assert_eq!((report.kind, report.lines, report.bad), (Some(FileKind::Events), 1, 1));
@@ -270,14 +287,17 @@ fn settings_and_stages_are_checked_with_the_lines_of_their_problems() {
 
 #[test]
 fn results_of_several_lines_are_known_and_a_broken_one_is_wrong() {
-    let (_, results) = examples().into_iter().find(|(kind, _)| *kind == FileKind::Results).expect("one");
+    let (_, results) =
+        examples().into_iter().find(|(kind, _)| *kind == FileKind::Results).expect("one");
     let pretty = results.replacen('{', "{\n", 1);
     let report = checked("evaluation_results.json", &pretty);
     assert_eq!((report.kind, report.good, report.is_right()), (Some(FileKind::Results), 2, true));
     let twice = checked("evaluation_results.json", pretty.replace("mine/2", "mine/1"));
-    assert!(first(&twice).contains("1 tasks are counted twice"), "{}", first(&twice));
+    assert!(first(&twice).contains("counted twice: 1 task"), "{}", first(&twice));
+    let damaged = checked("evaluation_results.json", "{\n\"v\": 1}\n");
+    assert!(!damaged.is_right() && first(&damaged).contains("it counts no task"), "{damaged:?}");
     let other = checked("score.report.json", "{\n\"v\": 1, \"lines\": 3\n}\n");
-    assert!(!other.is_right() && first(&other).contains("it counts no task"), "{other:?}");
+    assert_eq!((other.kind, other.title.as_str()), (None, "JSON over several lines"));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::kind::FileKind;
 use super::report::{FileReport, LineIssue};
 use crate::failure::Failure;
 use crate::stages::plan::Plan;
+use crate::text::many;
 
 /// Bytes of a file of settings in which stages are looked for.
 const MAX_TOML_BYTES: u64 = 1 << 20;
@@ -54,9 +55,12 @@ pub(super) fn results(path: &Path) -> FileReport {
             let lines = results.by_task.len() as u64;
             let mut report = FileReport { lines, good: lines - repeated, ids, ..report };
             if repeated > 0 {
-                let reason = format!("{repeated} tasks are counted twice");
+                let reason = format!("counted twice: {}", many(repeated, "task"));
                 let fix = Some("measure again: `whet eval --fresh`".to_owned());
-                report.add_bad(LineIssue { line: 0, field: Some("by_task".to_owned()), reason, fix }, 1);
+                report.add_bad(
+                    LineIssue { line: 0, field: Some("by_task".to_owned()), reason, fix },
+                    1,
+                );
             }
             report
         }

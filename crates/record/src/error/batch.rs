@@ -93,7 +93,9 @@ impl BatchError {
     /// The kind of input that is not there at all: `rollouts`, `traces`.
     pub fn missing_input(&self) -> Option<&'static str> {
         match self {
-            Self::Input { noun, source, .. } if source.kind() == io::ErrorKind::NotFound => Some(*noun),
+            Self::Input { noun, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some(*noun)
+            }
             _ => None,
         }
     }

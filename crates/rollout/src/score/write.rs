@@ -84,8 +84,7 @@ impl Second<'_> {
                 };
                 let number = line.at + 1;
                 let rejected = RejectedLine::new(number, &reason, &line.bytes);
-                writeln!(out, "{}", rejected.to_line())
-                    .map_err(FileError::at("write", output))?;
+                writeln!(out, "{}", rejected.to_line()).map_err(FileError::at("write", output))?;
                 if report.rejected_lines.len() < NAMED {
                     report.rejected_lines.push(BadLine { line: number, reason });
                 }

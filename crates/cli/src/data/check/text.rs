@@ -46,7 +46,9 @@ fn about(text: &mut Lines, file: &FileReport, printer: Printer) {
 
 fn counts(text: &mut Lines, file: &FileReport, kind: FileKind) {
     match kind {
-        FileKind::Settings | FileKind::Stages => text.push(format!("  {}", many(file.bad, "problem"))),
+        FileKind::Settings | FileKind::Stages => {
+            text.push(format!("  {}", many(file.bad, "problem")))
+        }
         FileKind::Results => text.push(format!("  {}", many(file.good, "task"))),
         _ => {
             let (lines, good, bad) = (many(file.lines, "line"), file.good, file.bad);
@@ -56,7 +58,8 @@ fn counts(text: &mut Lines, file: &FileReport, kind: FileKind) {
 }
 
 fn problem(text: &mut Lines, issue: &LineIssue) {
-    let place = if issue.line == 0 { "the file".to_owned() } else { format!("line {}", issue.line) };
+    let place =
+        if issue.line == 0 { "the file".to_owned() } else { format!("line {}", issue.line) };
     let field = issue.field.as_ref().map(|field| format!("`{field}`: ")).unwrap_or_default();
     text.push(format!("    {place}: {field}{}", plain(&issue.reason, REASON)));
     if let Some(fix) = &issue.fix {
@@ -90,5 +93,7 @@ fn foreign(text: &mut Lines, file: &FileReport) {
     let more = file.foreign.len().saturating_sub(FOREIGN);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let shown = shown.collect::<Vec<_>>().join(", ");
-    text.push(format!("  fields that are not of this kind, and pass through unread: {shown}{more}"));
+    text.push(format!(
+        "  fields that are not of this kind, and pass through unread: {shown}{more}"
+    ));
 }
