@@ -41,8 +41,8 @@ const MAX_DETAILS: usize = 20;
 const MAKE_TRACES: &str =
     "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
 /// How to create a file of rollouts.
-const MAKE_ROLLOUTS: &str = "a line of rollouts is {\"prompt_id\":\"…\",\"text\":\"…\"}; `whet rollout --mock` and \
-                             `whet train grpo` write such files";
+const MAKE_ROLLOUTS: &str = "a line of rollouts is {\"prompt_id\":\"…\",\"text\":\"…\"}; `whet rollout` \
+                             writes such a file";
 const MAKE_PAIRS: &str =
     "name a file with `--pairs`, or make one of judged rollouts: `whet data pairs`";
 

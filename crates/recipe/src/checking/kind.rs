@@ -182,7 +182,7 @@ const KINDS: [About; 13] = [
         kind: FileKind::Rollouts,
         name: "rollouts",
         title: "rollouts, not scored",
-        made_by: "`whet rollout --mock` makes such a file, and `whet train grpo` records rollouts in its run",
+        made_by: "`whet rollout` makes such a file, of a model or of mock replies",
         line: r#"{"step":0,"prompt_id":"mine/1","text":"…"}"#,
         words: &["rollout", "sample", "completion", "repl"],
     },
