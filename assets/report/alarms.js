@@ -17,7 +17,7 @@ function alarmItem({ step, code, message, suspects }) {
     el("div", { class: "chips" },
       alarmLink(`completions of step ${step}`, () => openStep(step)),
       suspects.slice(0, MAX_SUSPECTS).map((it) =>
-        alarmLink(`${brief(it.prompt_id, 60)}, sample ${it.group_id}`, () => openTask(step, it.prompt_id)))));
+        alarmLink(`${brief(it.prompt_id, 60)}, sample ${it.group_id + 1}`, () => openTask(step, it.prompt_id)))));
 }
 
 function alarmLink(text, open) {

@@ -17,6 +17,11 @@ function signed(value) {
   return `${value > 0 ? "+" : ""}${figure(value)}`;
 }
 
+/** A sample's name for people, who count from 1; files count from 0. */
+function sampleName(sample) {
+  return `Sample ${orDash(sample, (it) => String(it + 1))}`;
+}
+
 /** One sample: `entry` is what the index says, `shown` the completion, `task` what was asked, if known. */
 function sampleCard(entry, shown, task) {
   const facts = [
@@ -25,7 +30,7 @@ function sampleCard(entry, shown, task) {
     ["tokens", orDash(shown.tokens)],
     ["ended by", orDash(shown.finish, (it) => ENDS[it] ?? brief(it, 20))],
   ];
-  const name = `Sample ${orDash(entry.sample, String)}`;
+  const name = sampleName(entry.sample);
   const left = shown.cut_bytes?.toLocaleString("en");
   return el("section",
     {
@@ -139,7 +144,7 @@ function comparison(entries, completions) {
 
 function choice(label, entries, chosen) {
   const options = entries.map((entry, at) =>
-    el("option", { value: at, selected: at === chosen }, `Sample ${entry.sample ?? at}: ${words(entry.verdict)}`));
+    el("option", { value: at, selected: at === chosen }, `${sampleName(entry.sample ?? at)}: ${words(entry.verdict)}`));
   return el("label", {}, label, " ", el("select", { "aria-label": `${label} sample` }, options));
 }
 

@@ -53,6 +53,7 @@ The pipeline step by step:
      whet config check      Report all problems of a config file at once.
      whet config reference  List all settings.
   3. whet data prepare      Convert data sets into train and validation tasks.
+     whet data check        Say what a file is, and what is wrong with each of its lines.
      whet data validate     Check that each reference passes its tests and no trivial answer does.
      whet data prompts      Draw prompts for Phaser games to train on and to evaluate on.
   4. whet teach             Collect a teacher's traces, each with the judge's verdict.

@@ -8,6 +8,9 @@ use crate::printer::Tone;
 
 /// The verdict on a difference.
 pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
+    if is_untold(difference) {
+        return ("no task differs: too little to say", Tone::Doubtful);
+    }
     match (difference.is_clear(), difference.value > 0.0) {
         (true, true) => ("better", Tone::Good),
         (true, false) => ("worse", Tone::Bad),
@@ -15,7 +18,12 @@ pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
     }
 }
 
-/// The verdict on the difference of a figure of programs. More diversity is not better by itself.
+/// Whether no task differs: an interval of no width, which is the absence of evidence and no proof of likeness.
+fn is_untold(difference: &Difference) -> bool {
+    [difference.value, difference.low, difference.high] == [0.0; 3]
+}
+
+/// The verdict on the difference of a mean of episodes.. More diversity is not better by itself.
 pub(crate) fn judged_figure(figure: Figure, difference: &Difference) -> (&'static str, Tone) {
     match (figure, judged(difference).0) {
         (Figure::Diversity | Figure::DiversityPassing, "better") => ("higher", Tone::Good),
@@ -47,6 +55,9 @@ mod tests {
         assert_eq!(judged(&of(0.187, 0.139, 0.236)), ("better", Tone::Good));
         assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
         assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
+        let same = judged(&of(0.0, 0.0, 0.0));
+        assert_eq!(same, ("no task differs: too little to say", Tone::Doubtful));
+        assert_eq!(judged(&of(0.0, -0.1, 0.1)).0, "no clear difference", "some differ");
         let lower = of(-0.1, -0.2, -0.05);
         assert_eq!(judged_figure(Figure::Diversity, &lower).0, "lower");
         assert_eq!(judged_figure(Figure::Quality, &lower).0, "worse");

@@ -47,6 +47,15 @@ impl Loaded {
         self.placed(self.config.warnings())
     }
 
+    /// The default values of k that are left out, because they need more samples than there are.
+    pub fn left_out_k(&self) -> Vec<u32> {
+        if self.places.contains_key("eval.k") {
+            return Vec::new();
+        }
+        let samples = self.config.eval.num_samples;
+        Config::default().eval.k.into_iter().filter(|&k| k > samples).collect()
+    }
+
     /// Problems that only `whet train grpo` refuses, with the locations of the keys.
     pub fn refused_by_grpo(&self) -> Vec<Problem> {
         self.placed(self.config.refused_by_grpo())
@@ -84,7 +93,7 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
         settings.iter().map(|(key, set): (&String, &Setting)| (key.clone(), set.place.clone()));
     let places: BTreeMap<_, _> = places.collect();
     let config = match config_of(settings) {
-        Ok(config) => config,
+        Ok(config) => with_fitting_k(config, &places),
         Err(err) => {
             problems.push(Problem::whole(err.message()));
             return Err(problems);
@@ -105,6 +114,16 @@ fn with_preset(settings: &mut BTreeMap<String, Setting>) {
         let place = Place::Preset { algorithm: algorithm.clone() };
         settings.entry(format!("grpo.{key}")).or_insert(Setting { value, place });
     }
+}
+
+/// The config without the default values of k that need more samples than there are. Values that a layer sets stay, and
+/// are a problem.
+fn with_fitting_k(mut config: Config, places: &BTreeMap<String, Place>) -> Config {
+    if !places.contains_key("eval.k") {
+        let samples = config.eval.num_samples;
+        config.eval.k.retain(|&k| k <= samples);
+    }
+    config
 }
 
 /// The typed config of checked leaves.

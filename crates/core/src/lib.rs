@@ -15,6 +15,7 @@
 //! What is not here: no clock, no threads but those with a deep [`stack`], no network, no writing of files (`record` does that),
 //! nothing that runs a program (`sandbox`).
 
+mod assert_list;
 mod body;
 pub mod causes;
 pub mod completion;
@@ -33,6 +34,7 @@ pub mod preference;
 pub mod program;
 pub mod prompt;
 pub mod random;
+pub mod rejected;
 pub mod reward;
 pub mod rollout;
 pub mod seed;

@@ -12,6 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::assert_list;
 use crate::wire::{Object, message};
 
 /// The tests of a task, by how they are run.
@@ -251,11 +252,14 @@ impl<T> fmt::Debug for Hidden<T> {
     }
 }
 
+const NO_KIND: &str = "`kind` is missing, expected `asserts`, `calls`, `script` or `stdio`";
+
 /// The tests as they stand in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTests {
-    kind: Kind,
+    #[serde(default)]
+    kind: Option<Kind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     entry_point: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,8 +282,8 @@ enum Kind {
 
 impl<'de> Deserialize<'de> for Tests {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawTests::deserialize(deserializer)?;
-        read(&raw).map_err(serde::de::Error::custom)
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        read_json(raw.get()).map_err(serde::de::Error::custom)
     }
 }
 
@@ -297,11 +301,26 @@ impl Serialize for Tests {
         let checker = self.checker().map(|checker| checker.0.clone());
         let compare = Some(self.compare()).filter(|compare| *compare != Compare::default());
         let (visible, hidden) = (raw(visible)?, raw(hidden)?);
+        let kind = Some(kind);
         RawTests { kind, entry_point, checker, compare, visible, hidden }.serialize(serializer)
     }
 }
 
-fn read(raw: &RawTests) -> Result<Tests, String> {
+/// Tests as an object, or as a plain list of asserts.
+fn read_json(json: &str) -> Result<Tests, String> {
+    if json.starts_with('[') {
+        let suite = Suite::new(Vec::new(), assert_list::read(json)?);
+        return Ok(Tests::Asserts(suite.map_err(|err| err.to_string())?));
+    }
+    if !json.starts_with('{') {
+        return Err(assert_list::wrong_type(json));
+    }
+    let raw: RawTests = serde_json::from_str(json).map_err(|err| message(&err))?;
+    let kind = raw.kind.ok_or(NO_KIND)?;
+    read(&raw, kind)
+}
+
+fn read(raw: &RawTests, kind: Kind) -> Result<Tests, String> {
     let entry_point = raw.entry_point.clone();
     let called = |kind| {
         let name = entry_point.clone().ok_or(TestsError::NoEntryPoint(kind));
@@ -320,7 +339,7 @@ fn read(raw: &RawTests) -> Result<Tests, String> {
         Some(_) => Err(TestsError::UnusedCompare(kind).to_string()),
         None => Ok(()),
     };
-    match raw.kind {
+    match kind {
         Kind::Asserts => compared("asserts")?,
         Kind::Calls => compared("calls")?,
         Kind::Script => compared("script")?,
@@ -329,7 +348,7 @@ fn read(raw: &RawTests) -> Result<Tests, String> {
         }
         Kind::Stdio => {}
     }
-    Ok(match raw.kind {
+    Ok(match kind {
         Kind::Asserts => {
             uncalled("asserts")?;
             Tests::Asserts(suite(raw)?)

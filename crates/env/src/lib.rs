@@ -4,11 +4,12 @@
 //! [`metrics`] has what they measure of a rollout.
 //! [`python`] judges programs, and [`javascript`] reads those of JavaScript tasks for it; [`guess`] is the
 //! example of an environment with two turns and no programs. [`judge`] starts the judge of programs.
-//! [`phaser`] has what tasks ask of games.
+//! [`phaser`] has what tasks ask of games. [`bodies`] checks the bodies of tasks without building anything.
 //! [`normal_form`] says how far apart two programs are.
 //! [`results`] has what environments keep from one run to the next.
 //! [`stack`] has the threads on which hostile source can be read.
 
+pub mod bodies;
 pub mod environment;
 pub mod guess;
 pub mod javascript;

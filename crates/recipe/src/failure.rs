@@ -40,6 +40,9 @@ const MAX_DETAILS: usize = 20;
 /// How to create a file of traces.
 const MAKE_TRACES: &str =
     "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
+/// How to create a file of rollouts.
+const MAKE_ROLLOUTS: &str = "a line of rollouts is {\"prompt_id\":\"…\",\"text\":\"…\"}; `whet rollout` \
+                             writes such a file";
 const MAKE_PAIRS: &str =
     "name a file with `--pairs`, or make one of judged rollouts: `whet data pairs`";
 
@@ -388,6 +391,13 @@ impl Failure {
                 return err.is_missing().then_some(MAKE_TRACES);
             }
             Self::Pairs(err) => return err.is_missing().then_some(MAKE_PAIRS),
+            Self::Score(ScoreError::Batch(err)) | Self::MakePairs(PairError::Batch(err)) => {
+                return match err.missing_input()? {
+                    "rollouts" => Some(MAKE_ROLLOUTS),
+                    "traces" => Some(MAKE_TRACES),
+                    _ => None,
+                };
+            }
             Self::Lines(err)
             | Self::Score(ScoreError::Tasks(err))
             | Self::Teach(TeachError::Tasks(err)) => err.is_missing(),

@@ -8,6 +8,7 @@
 //! | [`rollouts`] | replies of a model or a server, which nobody judges |
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
 //! | [`stages`] | the stages of a file, one after another |
+//! | [`checking`] | files of a user: what each is, and what is wrong with its lines |
 //! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
 //! | [`pairs`] | preference pairs, from judged replies and from files |
 //! | [`new_model`] | a tokenizer and an untrained model |
@@ -21,6 +22,7 @@
 
 pub mod bench;
 mod chat_generator;
+pub mod checking;
 pub mod datasets;
 pub mod device;
 pub mod dry_run;

@@ -223,5 +223,5 @@ fn a_test_that_is_no_python_names_itself() {
         Program { language: Language::Python, source: HONEST.to_owned(), truncated: false };
     let job = Job { program: &program, setup: "", tests: &tests, limits: Limits::default() };
     let error = target.judge(job).unwrap_err().to_string();
-    assert!(error.contains("hidden test 1"), "{error}");
+    assert!(error.contains("hidden test 2"), "{error}");
 }

@@ -1,5 +1,6 @@
 //! `whet data`: tasks in, tasks that can be trusted out.
 
+mod check;
 mod pairs;
 mod prepare;
 mod prompts;
@@ -7,6 +8,7 @@ mod validate;
 
 use clap::Subcommand;
 
+use self::check::CheckArgs;
 use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
 use self::prompts::PromptsArgs;
@@ -28,6 +30,11 @@ pub enum DataCommand {
     /// the first argument, the empty program, a hard-coded first test, wrong answers that the
     /// program calls right). Tasks that are not proven are set apart with the reason.
     Validate(ValidateArgs),
+    /// Say what files are, which of their lines are right, and what is wrong with the others
+    ///
+    /// Knows tasks, traces, SFT rows, rollouts, scored lines, pairs, prompt seeds, events, results and settings
+    /// by their fields. Runs nothing and changes nothing.
+    Check(CheckArgs),
     /// Make preference pairs for a reward model out of judged replies
     ///
     /// Of two replies to one task, the one that solved it is preferred, or the one with the higher reward. Reads
@@ -45,6 +52,7 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
     match command {
         DataCommand::Prepare(args) => prepare::run(args, printer),
         DataCommand::Validate(args) => validate::run(args, printer),
+        DataCommand::Check(args) => check::run(args, printer),
         DataCommand::Pairs(args) => pairs::run(args, printer),
         DataCommand::Prompts(args) => prompts::run(args, printer),
     }

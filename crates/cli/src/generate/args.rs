@@ -188,7 +188,7 @@ penalties; and the token counts, with seconds.
 
 Examples:
   whet generate models/SmolLM2-135M-Instruct 'Write fizzbuzz in Python.' --chat --temperature 0
-  whet generate model.gguf --file prompts.txt --samples 4 --max-tokens 512 --stop '</code>' --json
+  whet generate model.gguf --file prompts.txt --samples 4 --max-tokens 512 --stop '### Question' --json
   whet generate models/Qwen3-1.7B 'Is 91 prime?' --chat --enable-thinking false --adapter runs/a1/adapter
 
 Exit codes: 0 every completion was generated, 2 wrong usage, model or prompt, 3 something broke.";

@@ -146,6 +146,16 @@ Times differ from run to run, so `cpu_ms` is rounded down to whole seconds; exac
 report. A line that is not a rollout of a known task goes to OUT.rejected.jsonl instead, with its
 line number and the reason. To resume a killed run, run the same command again.
 
+A program is found in these replies, in this order, after any `<think>…</think>` or `[PLAN]…[/PLAN]`:
+  ```python … ```          the last closed block in the task's language: also py, python3, js, javascript, ~~~
+  ``` … ```                else the last closed block of any kind
+  ```python …              else a block that is not closed; it counts as cut off
+  def add(a, b): …         else a whole reply that is Python and nothing else
+Tags around a block, such as `<answer>`, are ignored. No program is found in prose with code but no fence, in
+`inline code`, inside thinking, or in JavaScript without a fence. Tags without a fence are not taken off:
+`<code>…</code>` and `<answer>…</answer>` are read as part of the program, or as prose. The summary counts
+replies without a program and names the first.
+
 Examples:
   whet score rollouts.jsonl --prompts train.jsonl
   whet score rollouts.jsonl --prompts train.jsonl --dry-run

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use whetstone_recipe::text::many;
 use whetstone_rollout::cache::Lookups;
-use whetstone_rollout::score::{ScoreSummary, rejected_path};
+use whetstone_rollout::score::{CODE_GATE, ScoreSummary, rejected_path};
 
 use crate::printer::{Printer, Tone};
 use crate::summary::{self, Lines, NotRun, bad_lines, messages};
@@ -114,12 +114,23 @@ fn rewards(text: &mut Lines, report: &ScoreSummary) {
         None => "test",
     };
     text.push(format!("  {unearned} of {scored} paid without passing a {test}"));
+    without_code(text, report);
     if !report.gates.is_empty() {
         text.push(format!("\n  {:<16} {:>8} {:>8}", "gate", "held", "failed"));
         for (name, gate) in &report.gates {
             text.push(format!("  {name:<16} {:>8} {:>8}", gate.passed, gate.failed));
         }
     }
+}
+
+/// How many replies hold no program, and the first of them.
+fn without_code(text: &mut Lines, report: &ScoreSummary) {
+    let Some(first) = report.first_without_code else { return };
+    let count = report.gates.get(CODE_GATE).map_or(0, |gate| gate.failed);
+    let had = many(count, "line");
+    text.push(format!(
+        "  {had} had no code: first at line {first} (`whet score --help` lists what is found)"
+    ));
 }
 
 fn verdicts(text: &mut Lines, report: &ScoreSummary) {

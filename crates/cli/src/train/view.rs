@@ -57,7 +57,11 @@ impl TrainingView for View {
         self.progress.suspend(&mut || {
             printer.talk(format_args!("{word} at step {step}: {message}"));
             for Suspect { prompt_id, group_id } in suspects {
-                printer.talk(format_args!("    {}, sample {group_id}", plain(prompt_id, 100)));
+                printer.talk(format_args!(
+                    "    {}, sample {}",
+                    plain(prompt_id, 100),
+                    group_id + 1
+                ));
             }
         });
     }

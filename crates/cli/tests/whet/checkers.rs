@@ -72,20 +72,20 @@ fn a_broken_checker_is_dropped_with_its_line() {
         ("syntax", "broken_tests: the checker cannot be used: "),
         (
             "raises",
-            "broken_tests: hidden test 0 is broken: its checker fails, on an answer: line 2 of the checker: AttributeError(",
+            "broken_tests: hidden test 1 is broken: its checker fails, on an answer: line 2 of the checker: AttributeError(",
         ),
         (
             "rejects",
-            "broken_tests: the checker rejects the expected answers: wrong in hidden test 0, 0 of 2 pass",
+            "broken_tests: the checker rejects the expected answers: wrong in hidden test 1, 0 of 2 pass",
         ),
         (
             "half",
-            "broken_tests: hidden test 0 is broken: its checker fails, on an answer: line 3 of the checker: NameError(",
+            "broken_tests: hidden test 1 is broken: its checker fails, on an answer: line 3 of the checker: NameError(",
         ),
         ("easy", "trivial_passes: passes every test: "),
         (
             "wrong",
-            "reference_fails: the reference gets wrong in hidden test 0, 0 of 2 pass; expected [2, 3], got [5, 5]",
+            "reference_fails: the reference gets wrong in hidden test 1, 0 of 2 pass; expected [2, 3], got [5, 5]",
         ),
     ];
     assert_eq!(dropped.len(), expected.len(), "{dropped:#?}");

@@ -100,7 +100,7 @@ fn an_episode_is_shown_turn_by_turn() {
 }
 
 fn every_turn_is_there(browser: &mut Browser) {
-    let texts = "[...document.querySelectorAll('[aria-label^=\"Sample 0\"] .turn')].map((it) => it.textContent)";
+    let texts = "[...document.querySelectorAll('[aria-label^=\"Sample 1\"] .turn')].map((it) => it.textContent)";
     let turns = browser.value(texts);
     let turns: Vec<&str> =
         turns.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
@@ -134,7 +134,7 @@ fn every_turn_is_there(browser: &mut Browser) {
         return it.querySelector('.turns').compareDocumentPosition(it.querySelector('table')) & 4; })()";
     assert_eq!(browser.value(order), 4, "the reward stands behind the turns");
     let opened = browser.value(
-        "(() => { const card = document.querySelector('[aria-label^=\"Sample 1\"]'); const before = \
+        "(() => { const card = document.querySelector('[aria-label^=\"Sample 2\"]'); const before = \
          card.querySelectorAll('.turn > details[open]').length; card.querySelector('button').click(); \
          return [before, card.querySelectorAll('.turn > details[open]').length]; })()",
     );
@@ -150,11 +150,11 @@ fn hostile_text_is_text(browser: &mut Browser) {
     assert_eq!(browser.value(strangers), 0);
     for place in [".asked", ".reply", ".state"] {
         let shown = browser.value(&format!(
-            "document.querySelector('[aria-label^=\"Sample 1\"] .turn {place}').textContent"
+            "document.querySelector('[aria-label^=\"Sample 2\"] .turn {place}').textContent"
         ));
         assert!(shown.as_str().unwrap().starts_with(MARKUP), "{place}: {shown}");
     }
-    let all = browser.value("document.querySelector('[aria-label^=\"Sample 1\"]').textContent");
+    let all = browser.value("document.querySelector('[aria-label^=\"Sample 2\"]').textContent");
     let all = all.as_str().unwrap();
     assert!(all.contains("\u{241b}[31mred") && all.contains("U+202E"), "{all}");
     let hidden = |letter: char| ESCAPES.contains(letter) && !(' '..='\u{7e}').contains(&letter);

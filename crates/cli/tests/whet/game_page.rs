@@ -155,7 +155,7 @@ fn text(browser: &mut Browser, sample: usize, place: &str) -> String {
 
 fn findings_stand_at_their_lines(browser: &mut Browser) {
     let notes = browser.value(
-        "[...document.querySelectorAll('[aria-label^=\"Sample 0\"] .code-line.marked')].map((it) => { \
+        "[...document.querySelectorAll('[aria-label^=\"Sample 1\"] .code-line.marked')].map((it) => { \
          const notes = []; for (let next = it.nextElementSibling; next && next.className.startsWith('line-note'); \
          next = next.nextElementSibling) notes.push(next.textContent.trim()); \
          return [it.dataset.line, it.querySelector('mark')?.textContent ?? '', notes]; })",
@@ -188,7 +188,7 @@ fn findings_stand_at_their_lines(browser: &mut Browser) {
 
 fn checks_and_reward_are_told(browser: &mut Browser) {
     let all = browser.value(
-        "[...document.querySelectorAll('[aria-label^=\"Sample 0\"] .checks li')].map((it) => it.textContent)",
+        "[...document.querySelectorAll('[aria-label^=\"Sample 1\"] .checks li')].map((it) => it.textContent)",
     );
     let expected = [
         "passeda box is shown",
@@ -196,7 +196,7 @@ fn checks_and_reward_are_told(browser: &mut Browser) {
         "not measurableit stops (nothing is meant)",
     ];
     assert_eq!(all, json!(expected));
-    let card = browser.value("document.querySelector('[aria-label^=\"Sample 0\"]').textContent");
+    let card = browser.value("document.querySelector('[aria-label^=\"Sample 1\"]').textContent");
     let card = card.as_str().unwrap();
     for part in
         ["Not solved: 1 of 3 checks passed", "gate known api", "Gates passed: parses.", "A box."]
@@ -207,7 +207,7 @@ fn checks_and_reward_are_told(browser: &mut Browser) {
 
 fn the_last_frame_is_drawn(browser: &mut Browser) {
     let shapes = browser.value(
-        "(() => { const svg = document.querySelector('[aria-label^=\"Sample 0\"] .frame > svg'); \
+        "(() => { const svg = document.querySelector('[aria-label^=\"Sample 1\"] .frame > svg'); \
          const arc = svg.querySelector('ellipse'); const of = (name) => arc.getAttribute(name); \
          return [svg.getAttribute('viewBox'), of('cx'), of('cy'), of('rx'), of('fill'), \
          svg.querySelector('text').textContent, svg.querySelectorAll('.outside').length]; })()",
@@ -225,11 +225,11 @@ fn hostile_facts_are_text(browser: &mut Browser) {
     let strangers = "document.querySelectorAll('img, iframe, object, svg [onload], main style, main script').length";
     assert_eq!(browser.value(strangers), 0);
     let numbers = browser.value(
-        "[...document.querySelectorAll('[aria-label^=\"Sample 1\"] .frame svg *')].flatMap((it) => \
+        "[...document.querySelectorAll('[aria-label^=\"Sample 2\"] .frame svg *')].flatMap((it) => \
          [...it.attributes]).filter((it) => /NaN|Infinity|undefined|null|e\\+/.test(it.value)).map((it) => it.name + it.value)",
     );
     assert_eq!(numbers, json!([]));
-    let all = browser.value("document.querySelector('[aria-label^=\"Sample 1\"]').textContent");
+    let all = browser.value("document.querySelector('[aria-label^=\"Sample 2\"]').textContent");
     let all = all.as_str().unwrap();
     assert!(all.contains("\u{241b}[31mred") && all.contains("U+202E"), "{all}");
     let hidden = |letter: char| ESCAPES.contains(letter) && !(' '..='\u{7e}').contains(&letter);

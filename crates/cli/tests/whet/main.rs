@@ -6,6 +6,7 @@ mod board_page;
 mod browser;
 mod checkers;
 mod config;
+mod data_check;
 mod defaults;
 mod doctor;
 mod dry_run;

@@ -29,6 +29,22 @@ fn the_command_that_makes_tasks_is_named() {
 }
 
 #[test]
+fn a_line_of_rollouts_is_shown_where_there_are_none() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let task = r#"{"id":"a","statement":"s","tests":["assert f() == 1"]}"#;
+    std::fs::write(dir.path().join("tasks.jsonl"), task).expect("a file");
+    let score = ["score", "gone.jsonl", "--prompts=tasks.jsonl", "--skip-runtime"];
+    let pairs = ["data", "pairs", "--rollouts=gone.jsonl", "--tasks=tasks.jsonl"];
+    for flags in [&score[..], &pairs[..]] {
+        let ran = whet_in(dir.path(), flags);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        let said = "cannot read the rollouts `gone.jsonl`";
+        let hint = "hint: a line of rollouts is {\"prompt_id\":";
+        assert!(ran.err.contains(said) && ran.err.contains(hint), "{}", ran.err);
+    }
+}
+
+#[test]
 fn the_command_that_makes_traces_is_named() {
     let hint = "hint: `whet teach` makes `data/teacher_traces.jsonl`";
     let said = "data/teacher_traces.jsonl: cannot read: No such file";

@@ -155,24 +155,24 @@ fn unproven() -> Vec<(Value, &'static str, &'static str)> {
         (
             bad("wrong", IDENTITY, &["assert f(1) == 1", "assert f(2) == 3"]),
             "reference_fails",
-            "wrong in hidden test 1, 1 of 2 pass",
+            "wrong in hidden test 2, 1 of 2 pass",
         ),
         (bad("hashes", hashes, &["assert f(1) == 1"]), "flaky", "different verdicts: raised E"),
         (bad("slow", endless, &["assert f(1) == 1"]), "too_slow", "the reference runs out of time"),
         (
             bad("unreadable", IDENTITY, &["assert f(("]),
             "broken_tests",
-            "hidden test 0 cannot be used: it is not valid Python",
+            "hidden test 1 cannot be used: it is not valid Python",
         ),
         (
             bad("unsendable", IDENTITY, &["assert max(f(lambda x: x), 1) == 1"]),
             "broken_tests",
-            "hidden test 0 is broken: it calls the program with",
+            "hidden test 1 is broken: it calls the program with",
         ),
         (
             bad("unasked", IDENTITY, &["assert f(1) == 1", "def test(): assert f(2) == 2"]),
             "broken_tests",
-            "hidden test 1 is broken: it passes without asking the program for anything",
+            "hidden test 2 is broken: it passes without asking the program for anything",
         ),
     ]
 }

@@ -136,7 +136,7 @@ pub struct SandboxConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvalConfig {
-    /// Values of k for which pass@k is reported.
+    /// Values of k for which pass@k is reported. If they are not set, those above `num_samples` are left out.
     #[schemars(length(min = 1), inner(range(min = 1)))]
     pub k: Vec<u32>,
     /// Completions per task; at least the largest k.

@@ -130,14 +130,16 @@ fn passes(answer: &Answer) -> bool {
     matches!(answer, Answer::Judged(judgement) if judgement.verdict().is_pass())
 }
 
-/// A verdict without its times: `raised KeyError in hidden test 0, 2 of 3 pass`.
+/// A verdict without its times, for people: `raised KeyError in hidden test 1, 2 of 3 pass`.
 fn words(judgement: &Judgement) -> String {
     let name = judgement.verdict().name();
     let what = match judgement.verdict() {
         Verdict::Wrong { test } | Verdict::Unserialisable { test } => {
-            format!("{name} in hidden test {test}")
+            format!("{name} in hidden test {}", test + 1)
         }
-        Verdict::Raised { test, kind } => format!("{name} {kind} in hidden test {test}"),
+        Verdict::Raised { test, kind } => {
+            format!("{name} {kind} in hidden test {}", test + 1)
+        }
         Verdict::Crashed { signal } => format!("{name} by signal {signal}"),
         Verdict::LoadError { kind } => format!("{name} {kind}"),
         _ => name.to_owned(),

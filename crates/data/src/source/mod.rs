@@ -29,7 +29,7 @@ pub use error::SourceError;
 pub(crate) use read::digest;
 pub use read::{InputFile, SourceRow, TaskSource, What, read};
 pub(crate) use row::brief;
-pub use table::panic_is_caught;
+pub use table::{open_text, panic_is_caught};
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ impl DataSet {
     }
 
     /// The data set that has these columns.
-    fn guess(has: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn guess(has: impl Fn(&str) -> bool) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.fits(&has))
     }
 

@@ -105,6 +105,15 @@ impl Environment for PhaserEnvironment {
     }
 }
 
+/// Checks that a task's body can be read.
+///
+/// # Errors
+///
+/// If a field is missing or wrong.
+pub fn check_body(task: &Task) -> Result<(), EnvError> {
+    game_task(task).map(drop)
+}
+
 /// What a task's body asks of a game.
 fn game_task(task: &Task) -> Result<GameTask, EnvError> {
     let problem = |error: &dyn std::fmt::Display| EnvError::Task(error.to_string());

@@ -15,7 +15,7 @@ mod reward;
 mod validation;
 mod validator;
 
-pub use environment::{KIND, PhaserEnvironment, build};
+pub use environment::{KIND, PhaserEnvironment, build, check_body};
 pub use figures::{InventedName, PhaserFigures};
 pub use installed::{data_folder, installed};
 pub use observe::{Observation, Program, observe};

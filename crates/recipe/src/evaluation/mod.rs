@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use whetstone_config::Sources;
+use whetstone_config::{Loaded, Sources};
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::{PROGRAM, TaskId};
@@ -97,7 +97,9 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<Results>>, Failure> {
     let began = Instant::now();
-    let config = request.sources.load(&[]).map_err(Failure::Config)?.config;
+    let loaded = request.sources.load(&[]).map_err(Failure::Config)?;
+    say_left_out(&loaded, observer);
+    let config = loaded.config;
     let tasks = tasks(request, &config, observer)?;
     let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
     if request.dry_run {
@@ -111,6 +113,17 @@ pub fn run(
         chooser.add(&measure, results)?;
     }
     Ok(Outcome::Done(results))
+}
+
+/// Says which of the default values of k are not measured.
+fn say_left_out(loaded: &Loaded, observer: &dyn Observer) {
+    let names: Vec<String> = loaded.left_out_k().iter().map(|k| format!("pass@{k}")).collect();
+    if !names.is_empty() {
+        let (names, samples) = (names.join(" and "), loaded.config.eval.num_samples);
+        observer.note(&format_args!(
+            "left out: {names}, because there are {samples} samples of each task (`--num-samples`)"
+        ));
+    }
 }
 
 /// Refuses the best of more samples than there will be, and of episodes.

@@ -90,6 +90,16 @@ pub enum BatchError {
 }
 
 impl BatchError {
+    /// The kind of input that is not there at all: `rollouts`, `traces`.
+    pub fn missing_input(&self) -> Option<&'static str> {
+        match self {
+            Self::Input { noun, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some(*noun)
+            }
+            _ => None,
+        }
+    }
+
     /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

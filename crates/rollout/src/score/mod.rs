@@ -42,7 +42,9 @@ use whetstone_record::batch::{Head, Input, InputDigest, check_outputs};
 use self::candidate::Bad;
 pub use self::error::ScoreError;
 use self::judging::FirstPass;
-pub use self::report::{BadLine, CacheReport, GateCount, Level, ScoreSummary, Slow, Spread};
+pub use self::report::{
+    BadLine, CODE_GATE, CacheReport, GateCount, Level, ScoreSummary, Slow, Spread,
+};
 use self::results::Results;
 use self::table::EntryState;
 use self::write::Second;

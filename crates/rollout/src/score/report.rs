@@ -20,6 +20,8 @@ use crate::cache;
 const SLOWEST: usize = 10;
 /// Distinct error messages that are counted apart.
 const MESSAGES: usize = 50;
+/// The gate of replies without a program.
+pub const CODE_GATE: &str = "code";
 /// What further messages are counted under.
 const OTHER_MESSAGES: &str = "other errors";
 
@@ -62,6 +64,8 @@ pub struct ScoreSummary {
     pub rewards: BTreeMap<String, Spread>,
     /// How often each gate held and did not.
     pub gates: BTreeMap<String, GateCount>,
+    /// The first line whose reply holds no program, counted from 1; the gate `code` counts them.
+    pub first_without_code: Option<u64>,
     /// What came of replies to Phaser tasks, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phaser: Option<PhaserFigures>,
@@ -206,6 +210,7 @@ impl ScoreSummary {
         }
         let reward = serde_json::from_str(&raw(&found.reward))?;
         self.count_reward(&reward);
+        self.note_code(&reward, found.line);
         let passed = seen.got_anywhere() || game.is_some_and(|game| game.passed);
         self.paid_without_pass += u64::from(!passed && reward.total() > 0.0);
         Ok(())
@@ -232,6 +237,14 @@ impl ScoreSummary {
                 None => self.gates.entry(name.clone()).or_default(),
             };
             *(if gate.passed { &mut counts.passed } else { &mut counts.failed }) += 1;
+        }
+    }
+
+    /// Keeps the first line without a program.
+    fn note_code(&mut self, reward: &Reward, line: u64) {
+        let has_none = reward.gates().get(CODE_GATE).is_some_and(|gate| !gate.passed);
+        if has_none {
+            self.first_without_code.get_or_insert(line + 1);
         }
     }
 
@@ -327,6 +340,22 @@ mod tests {
         assert_eq!((report.not_run, report.verdicts["unsolved"]), (1, 3));
         assert_eq!(report.paid_without_pass, 2, "what was not run, and what passed no check");
         assert_eq!(report.phaser.unwrap().not_run_terms, ["runtime", "task"]);
+    }
+
+    #[test]
+    fn the_first_line_without_a_program_is_named() {
+        let raw = |text: String| RawValue::from_string(text).ok();
+        let id = TaskId::try_from("a".to_owned()).unwrap();
+        let mut report = ScoreSummary::new();
+        for (line, has_code) in (0..).zip([true, false, true, false]) {
+            let validation = raw(r#"{"skipped":"runtime"}"#.to_owned());
+            let reward = raw(format!(
+                r#"{{"total":0.0,"terms":{{}},"gates":{{"code":{{"passed":{has_code},"cap":0.0}}}}}}"#
+            ));
+            let found = Found { line, error: None, cpu_ms: 0.0, validation, reward };
+            report.count_scored(&found, &id).unwrap();
+        }
+        assert_eq!((report.first_without_code, report.gates[CODE_GATE].failed), (Some(2), 2));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use whetstone_core::rejected::RejectedLine;
 use whetstone_core::wire::Wire;
 use whetstone_record::batch::{Input, InputDigest, Line, replace_output};
 use whetstone_record::error::FileError;
@@ -82,8 +83,8 @@ impl Second<'_> {
                     return Err(self.input.changed().into());
                 };
                 let number = line.at + 1;
-                write_rejected(out, number, &reason, &line.bytes)
-                    .map_err(FileError::at("write", output))?;
+                let rejected = RejectedLine::new(number, &reason, &line.bytes);
+                writeln!(out, "{}", rejected.to_line()).map_err(FileError::at("write", output))?;
                 if report.rejected_lines.len() < NAMED {
                     report.rejected_lines.push(BadLine { line: number, reason });
                 }
@@ -140,27 +141,4 @@ fn write_line(out: &mut impl Write, own: &str, found: &Found, advantage: f64) ->
     out.write_all(b",\"advantage\":")?;
     serde_json::to_writer(&mut *out, &advantage)?;
     out.write_all(b"}\n")
-}
-
-/// A rejected line: its text as it stood, or its bytes in hexadecimal if it is no text.
-fn write_rejected(out: &mut impl Write, line: u64, reason: &str, bytes: &[u8]) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Rejected<'a> {
-        line: u64,
-        reason: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        text: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        hex: Option<String>,
-    }
-    let text = std::str::from_utf8(bytes).ok();
-    let hex = text.is_none().then(|| hex_of(bytes));
-    serde_json::to_writer(&mut *out, &Rejected { line, reason, text, hex })?;
-    out.write_all(b"\n")
-}
-
-fn hex_of(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

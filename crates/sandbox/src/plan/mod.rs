@@ -133,7 +133,7 @@ pub enum PlanError {
     #[error("the setup cannot be used")]
     Setup(#[source] SourceError),
     /// The code of a test is.
-    #[error("hidden test {test} cannot be used")]
+    #[error("hidden test {} cannot be used", .test + 1)]
     Test {
         /// Its number, from 0.
         test: usize,
@@ -142,7 +142,7 @@ pub enum PlanError {
         problem: SourceError,
     },
     /// A value of a test is.
-    #[error("hidden test {test} cannot be used: `{part}` is no value")]
+    #[error("hidden test {} cannot be used: `{part}` is no value", .test + 1)]
     Value {
         /// Its number, from 0.
         test: usize,
@@ -153,7 +153,7 @@ pub enum PlanError {
         problem: JsonError,
     },
     /// No answer could be the expected one.
-    #[error("hidden test {test} cannot be used: `{part}` is longer than an answer may be")]
+    #[error("hidden test {} cannot be used: `{part}` is longer than an answer may be", .test + 1)]
     Long {
         /// Its number, from 0.
         test: usize,
@@ -161,7 +161,7 @@ pub enum PlanError {
         part: String,
     },
     /// A script without its function.
-    #[error("hidden test {test} cannot be used: it defines no function `check`")]
+    #[error("hidden test {} cannot be used: it defines no function `check`", .test + 1)]
     NoCheck {
         /// Its number, from 0.
         test: usize,
@@ -173,13 +173,13 @@ pub enum PlanError {
     #[error("the checker cannot be used: it defines no function `check`")]
     NoCheckFunction,
     /// A test that has no answer to check.
-    #[error("hidden test {test} cannot be used: with a checker, write `assert call == value`")]
+    #[error("hidden test {} cannot be used: with a checker, write `assert call == value`", .test + 1)]
     Unchecked {
         /// Its number, from 0.
         test: usize,
     },
     /// Two ways to say what is right.
-    #[error("hidden test {test} cannot be used: it has `alternatives` beside the checker")]
+    #[error("hidden test {} cannot be used: it has `alternatives` beside the checker", .test + 1)]
     Alternatives {
         /// Its number, from 0.
         test: usize,

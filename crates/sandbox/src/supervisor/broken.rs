@@ -9,6 +9,13 @@ pub(super) enum Broken {
     Tests(String),
 }
 
+impl Broken {
+    /// A test at fault, by its index; people count from 1.
+    pub(super) fn test(index: u32, problem: &str) -> Self {
+        Self::Tests(format!("hidden test {} is broken: {problem}", index + 1))
+    }
+}
+
 impl From<String> for Broken {
     fn from(problem: String) -> Self {
         Self::Machine(problem)

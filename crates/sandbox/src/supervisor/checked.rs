@@ -169,8 +169,7 @@ impl Slot {
         if checking.spent > BUDGET * checking.limits.cpu {
             return Ok(CheckResult::OutOfTime);
         }
-        let broken =
-            |problem: String| Broken::Tests(format!("hidden test {test} is broken: {problem}"));
+        let broken = |problem: String| Broken::test(test, &problem);
         let Some(asked) = CheckerInput::of(step) else {
             return Err(broken("it has no answer to check".to_owned()));
         };
@@ -240,7 +239,7 @@ fn gather(
             }
             Err(StepFailure::Stopped(stop)) => return Ok(Some(stop)),
             Err(StepFailure::Test(problem)) => {
-                return Err(Broken::Tests(format!("hidden test {test} is broken: {problem}")));
+                return Err(Broken::test(test, &problem));
             }
             Err(failure) => Err(failure.in_test(test)),
         });

@@ -214,8 +214,7 @@ impl Slot {
                         Ok(StepResult::Right) => tally.pass(),
                         Ok(StepResult::Wrong(got)) => tally.wrong(test, got),
                         Err(StepFailure::Test(problem)) => {
-                            let problem = format!("hidden test {test} is broken: {problem}");
-                            return Err(Broken::Tests(problem));
+                            return Err(Broken::test(test, &problem));
                         }
                         Err(StepFailure::Stopped(problem)) => {
                             stop = Some(problem);

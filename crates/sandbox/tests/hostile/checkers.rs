@@ -334,7 +334,7 @@ fn a_broken_checker_is_the_tasks_fault_whatever_the_program_answers() {
             let Err(Unjudged::BrokenTests(problem)) = found else {
                 panic!("{body} judges {program}: {found:?}")
             };
-            let start = "hidden test 0 is broken: its checker fails, on an answer: ";
+            let start = "hidden test 1 is broken: its checker fails, on an answer: ";
             assert!(problem.starts_with(start), "{problem}");
             let (_, control) = problem.split_once("; on the expected answer: ").unwrap();
             assert!(control.starts_with(said), "{body}: {control}");
@@ -359,11 +359,11 @@ fn a_checker_that_cannot_be_read_or_asked_is_the_tasks_fault() {
         ),
         (
             json!({"kind": "calls", "entry_point": "f", "checker": "check = bool", "hidden": [{"expected": 1, "alternatives": [2]}]}),
-            "hidden test 0 cannot be used: it has `alternatives` beside the checker",
+            "hidden test 1 cannot be used: it has `alternatives` beside the checker",
         ),
         (
             json!({"kind": "asserts", "checker": "check = bool", "hidden": ["assert f() < 3"]}),
-            "hidden test 0 cannot be used: with a checker, write `assert call == value`",
+            "hidden test 1 cannot be used: with a checker, write `assert call == value`",
         ),
     ];
     for (tests, said) in cases {

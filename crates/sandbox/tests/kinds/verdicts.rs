@@ -16,7 +16,7 @@ fn a_broken_test_names_itself_and_is_no_verdict() {
     };
     let said = says("", &["assert f(1) == 1", "assert f(1) =="]);
     assert!(
-        said.starts_with("cannot judge: hidden test 1 cannot be used: it is not valid"),
+        said.starts_with("cannot judge: hidden test 2 cannot be used: it is not valid"),
         "{said}"
     );
     let said = says("import no_such_module", &["assert abs(f(1)) == 1"]);
@@ -26,12 +26,12 @@ fn a_broken_test_names_itself_and_is_no_verdict() {
     let said = says("", &["assert f(1) == 1", "assert f(abs) == abs"]);
     assert_eq!(
         said,
-        "cannot judge: hidden test 1 is broken: it calls the program with what is no plain data"
+        "cannot judge: hidden test 2 is broken: it calls the program with what is no plain data"
     );
     let script = json!({"kind": "script", "entry_point": "f", "hidden": ["def test(f): pass"]});
     let said = bench.says("def f(x): return x", "", &script);
     assert!(
-        said.starts_with("cannot judge: hidden test 0 cannot be used: it defines no"),
+        said.starts_with("cannot judge: hidden test 1 cannot be used: it defines no"),
         "{said}"
     );
 }

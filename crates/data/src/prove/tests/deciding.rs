@@ -89,19 +89,19 @@ fn a_trivial_answer_that_passes_settles_it() {
 #[test]
 fn a_reference_that_fails_is_run_again_before_it_is_said_to_fail() {
     judges(&[wrong(2)], 1);
-    let detail = "the reference gets wrong in hidden test 2, 1 of 3 pass";
+    let detail = "the reference gets wrong in hidden test 3, 1 of 3 pass";
     drops(&[wrong(2), wrong(2)], Reason::ReferenceFails, detail);
     let kind = "KeyError".to_owned();
     let raised = judged(Verdict::Raised { test: 0, kind }, 1.0);
-    let detail = "the reference gets raised KeyError in hidden test 0, 1 of 3 pass";
+    let detail = "the reference gets raised KeyError in hidden test 1, 1 of 3 pass";
     drops(&[raised.clone(), raised], Reason::ReferenceFails, detail);
 }
 
 #[test]
 fn different_verdicts_are_flaky_and_different_times_are_not() {
-    let detail = "the reference gets different verdicts: pass, 3 of 3 pass; wrong in hidden test 1, 1 of 3 pass";
+    let detail = "the reference gets different verdicts: pass, 3 of 3 pass; wrong in hidden test 2, 1 of 3 pass";
     drops(&[pass(), wrong(1)], Reason::Flaky, detail);
-    let detail = "the reference gets different verdicts: wrong in hidden test 0, 1 of 3 pass; wrong in hidden test 1, 1 of 3 pass";
+    let detail = "the reference gets different verdicts: wrong in hidden test 1, 1 of 3 pass; wrong in hidden test 2, 1 of 3 pass";
     drops(&[wrong(0), wrong(1)], Reason::Flaky, detail);
     judges(&[pass(), judged(Verdict::Pass, 9.0)], 2);
 }
@@ -118,8 +118,8 @@ fn a_slow_reference_is_not_run_again() {
 
 #[test]
 fn a_test_that_breaks_while_the_reference_runs_is_the_tests_fault() {
-    let broken = || Answer::Broken("hidden test 0 is broken: NameError".to_owned());
-    drops(&[broken()], Reason::BrokenTests, "hidden test 0 is broken: NameError");
+    let broken = || Answer::Broken("hidden test 1 is broken: NameError".to_owned());
+    drops(&[broken()], Reason::BrokenTests, "hidden test 1 is broken: NameError");
     // With a trivial answer it only shows that the answer does not pass.
     judges(&[pass(), pass(), broken()], 3);
 }

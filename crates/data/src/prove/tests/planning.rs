@@ -202,7 +202,7 @@ fn what_cannot_be_tried_is_dropped_with_its_reason() {
     let broken = dropped(task("", &asserts(&["assert f() == 1", "assert f( =="])));
     assert_eq!(broken.reason, Reason::BrokenTests);
     assert!(
-        broken.detail.starts_with("hidden test 1 cannot be used: it is not valid"),
+        broken.detail.starts_with("hidden test 2 cannot be used: it is not valid"),
         "{broken:?}"
     );
     let foreign = dropped(with_language("javascript", "", &asserts(&["assert f()"])));

@@ -81,20 +81,29 @@ pub(crate) fn read(path: &Path, encoding: Encoding, each: Each<'_>) -> Result<()
     if format == TableFormat::Parquet {
         return columns::read(file, packed, each);
     }
-    let file = BufReader::with_capacity(1 << 16, file);
-    let mut unpacked;
-    let mut plain;
-    let reader: &mut dyn BufRead = if packed {
-        unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file));
-        &mut unpacked
-    } else {
-        plain = file;
-        &mut plain
-    };
+    let mut reader = text_of(file, packed);
     match format {
-        TableFormat::Lines => lines(path, reader, each),
-        _ => array::read(reader, MAX_LINE_BYTES, each),
+        TableFormat::Lines => lines(path, &mut reader, each),
+        _ => array::read(&mut reader, MAX_LINE_BYTES, each),
     }
+}
+
+/// Opens a file of text to be read in pieces; a name that ends in `.gz` is unpacked on the way.
+///
+/// # Errors
+///
+/// If it cannot be opened.
+pub fn open_text(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
+    Ok(text_of(File::open(path)?, packed))
+}
+
+fn text_of(file: File, packed: bool) -> Box<dyn BufRead> {
+    let file = BufReader::with_capacity(1 << 16, file);
+    if packed {
+        return Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)));
+    }
+    Box::new(file)
 }
 
 /// The names of a parquet file's columns; other formats have none until a row is read.

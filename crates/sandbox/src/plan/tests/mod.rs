@@ -72,14 +72,14 @@ fn a_test_that_cannot_be_used_is_named() {
         &asserts(&["assert f(1) == 2", "assert f(1) ==\n"]),
         "",
         python,
-        "hidden test 1 cannot be used: it is not valid Python: line 1, column 15: \
+        "hidden test 2 cannot be used: it is not valid Python: line 1, column 15: \
          Expected an expression",
     );
     fails(
         &asserts(&["assert f((yield)) == 1"]),
         "",
         python,
-        "hidden test 0 cannot be used: it is not valid Python: `return`, `yield` or `await` \
+        "hidden test 1 cannot be used: it is not valid Python: `return`, `yield` or `await` \
          outside of a function",
     );
     let setup = plan(&asserts(&["assert f(1)"]), "import", python);
@@ -89,7 +89,7 @@ fn a_test_that_cannot_be_used_is_named() {
         &tests(script),
         "",
         python,
-        "hidden test 0 cannot be used: it defines no function `check`",
+        "hidden test 1 cannot be used: it defines no function `check`",
     );
     let twice = r#"{"kind":"calls","entry_point":"f","hidden":[{"expected":1},
         {"args":[1,{"a":1,"a":2}],"expected":1}]}"#;
@@ -97,7 +97,7 @@ fn a_test_that_cannot_be_used_is_named() {
         &tests(twice),
         "",
         python,
-        "hidden test 1 cannot be used: `args[1]` is no value: an element of a set or a key of \
+        "hidden test 2 cannot be used: `args[1]` is no value: an element of a set or a key of \
          a dict stands there twice",
     );
     let numbers = vec!["0"; 300_000].join(",");
@@ -109,7 +109,7 @@ fn a_test_that_cannot_be_used_is_named() {
         &tests(&long),
         "",
         python,
-        "hidden test 1 cannot be used: `expected` is longer than an answer may be",
+        "hidden test 2 cannot be used: `expected` is longer than an answer may be",
     );
     fails(
         &asserts(&["assert f(1)"]),
