@@ -35,7 +35,7 @@ fn metadata(version: &str, readme: &str) -> String {
          Classifier: License :: OSI Approved :: MIT License\n\
          Classifier: Operating System :: POSIX :: Linux\n\
          Classifier: Programming Language :: Rust\n\
-         Requires-Python: >=3.8\n\
+         Requires-Python: >=3.9\n\
          Description-Content-Type: text/markdown\n\
          \n\
          {readme}"
