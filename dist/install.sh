@@ -31,6 +31,10 @@ fail() {
     exit "${3:-3}"
 }
 
+warn() {
+    printf 'warning: %s\nhint: %s\n' "$1" "$2" >&2
+}
+
 has() {
     command -v "$1" >/dev/null 2>&1
 }
@@ -70,10 +74,13 @@ check_glibc() {
             'use a newer distribution or a container, or build from source: cargo install --locked --path crates/cli'
 }
 
-# Python is needed by the judge and not by this script: its absence does not stop the installation.
+# Python is needed by the judge and not by this script: without it the installation goes through.
 check_python() {
-    has python3 ||
-        printf 'warning: there is no python3: whet cannot judge Python programs without it\nhint: apt-get install python3, or dnf install python3\n' >&2
+    if ! has python3; then
+        warn 'there is no python3, and whet judges Python programs with it' 'apt-get install python3, or dnf install python3'
+    elif ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+        warn 'python3 is older than 3.9' 'install a newer one and name it: whet doctor --set sandbox.python=PATH'
+    fi
 }
 
 # $1: the file name. Leaves it in the working folder.
@@ -125,7 +132,7 @@ install_files() {
 copy_pages() {
     if [ -d "$work/$folder/$1" ]; then
         { mkdir -p "$prefix/$2" && cp "$work/$folder/$1/"* "$prefix/$2/"; } 2>/dev/null ||
-            printf 'warning: cannot write to %s: whet works without these files\n' "$prefix/$2" >&2
+            warn "cannot write to $prefix/$2" 'whet works without completions and manual pages'
     fi
 }
 
@@ -150,7 +157,8 @@ main() {
 
     check_system
     check_glibc
-    has tar && has gzip || fail 'there is no tar or no gzip to unpack the archive with' 'install tar and gzip'
+    has tar || fail 'there is no tar to unpack the archive with' 'install tar'
+    has gzip || fail 'there is no gzip to unpack the archive with' 'install gzip'
     work=$(mktemp -d 2>/dev/null) || fail "cannot make a folder in ${TMPDIR:-/tmp}" 'set TMPDIR to a folder that you may write to'
     trap 'rm -rf "$work"' EXIT
     trap 'exit 3' HUP INT TERM
@@ -167,7 +175,7 @@ main() {
     printf 'installed %s\n' "$("$prefix/bin/whet" --version) as $prefix/bin/whet" >&2
     case ":$PATH:" in
     *":$prefix/bin:"*) printf 'next: whet doctor\n' >&2 ;;
-    *) printf 'next: add it to the PATH with  export PATH="%s:$PATH"  and run  whet doctor\n' "$prefix/bin" >&2 ;;
+    *) printf "next: export PATH=\"%s:\$PATH\" && whet doctor\n" "$prefix/bin" >&2 ;;
     esac
 }
 
