@@ -4,7 +4,7 @@
 //! crate asks for. Building the whole workspace builds nothing that the tests have not built already.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::ci::cargo;
 
@@ -30,7 +30,17 @@ pub fn executables(
     args: &[&str],
     programs: &[Program],
 ) -> Result<Vec<PathBuf>, String> {
-    let output = cargo(root, &[args, &["--message-format", "json"]].concat())
+    built_by(cargo(root, args), args, programs)
+}
+
+/// The same for a call of cargo with an environment of its own; `args` are its arguments.
+pub fn built_by(
+    mut cargo: Command,
+    args: &[&str],
+    programs: &[Program],
+) -> Result<Vec<PathBuf>, String> {
+    let output = cargo
+        .args(["--message-format", "json"])
         .stderr(Stdio::inherit())
         .output()
         .map_err(|err| format!("cannot start cargo: {err}"))?;

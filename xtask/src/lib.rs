@@ -5,12 +5,15 @@
 //! are a table in [`steps`]; [`ci`] walks it; [`tidy`] is the step that reads the repository
 //! itself and holds the promises no compiler checks.
 //!
-//! Dependencies are kept to a TOML parser, so that the first line of output comes in seconds.
+//! Dependencies are kept to a TOML parser, and what writes the archives of [`dist`], so that the first line of
+//! output comes in seconds.
 
+pub mod bare;
 pub mod browser;
 pub mod built;
 pub mod ci;
 pub mod cuda;
+pub mod dist;
 pub mod docs;
 mod file_graph;
 pub mod gpu;

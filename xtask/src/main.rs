@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use xtask::ci::Skipping;
 use xtask::steps::{self, STEPS};
-use xtask::{ci, docs, gpu, hostile, stats};
+use xtask::{bare, ci, dist, docs, gpu, hostile, stats};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -29,13 +29,17 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
         ["docs", "--write"] => write_docs(root),
         ["stats"] => count(root),
         ["hostile"] => hostile::run(root, &mut io::stderr()),
-        ["gpu", rest @ ..] => run_gpu(root, rest),
+        ["gpu", rest @ ..] => answer(gpu::run(root, rest, &mut io::stderr())),
+        ["dist", rest @ ..] => answer(dist::run(root, rest, &mut io::stderr())),
+        ["bare", rest @ ..] => bare::run(root, rest, &mut io::stderr()),
         [name] => match STEPS.iter().position(|step| step.name == *name) {
             Some(at) => ci::run(root, &STEPS[at..=at], Skipping::Told, &mut io::stderr()),
             None => usage(&format!("there is no step `{name}`")),
         },
         [] => usage("which step?"),
-        _ => usage("one step at a time, and only `ci`, `docs` and `gpu` have flags"),
+        _ => {
+            usage("one step at a time, and only `ci`, `docs`, `gpu`, `dist` and `bare` have flags")
+        }
     }
 }
 
@@ -56,8 +60,8 @@ fn write_docs(root: &Path) -> io::Result<ExitCode> {
     }
 }
 
-fn run_gpu(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
-    match gpu::run(root, words, &mut io::stderr()) {
+fn answer(result: Result<(), String>) -> io::Result<ExitCode> {
+    match result {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(why) => writeln!(io::stderr(), "error: {why}").map(|()| ExitCode::FAILURE),
     }

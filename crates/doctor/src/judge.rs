@@ -31,7 +31,7 @@ pub fn isolation(config: &Config) -> Finding {
     let groups = if about.control_groups { "with" } else { "without" };
     let mut detail = format!("`{level}`, {groups} control groups, {} at a time", about.workers);
     if let Some(why) = &about.why_not_better {
-        detail.push_str("; not better because of ");
+        detail.push_str("; a higher level does not work: ");
         detail.push_str(why);
     }
     if about.isolation < wanted {

@@ -1,7 +1,7 @@
 //! The interpreter that Python programs will run on.
 
-use std::io::Read;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ fn ask(command: &str) -> Result<String, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|err| format!("cannot be started: {err}"))?;
+        .map_err(|err| format!("cannot be started: {}", spawn_problem(&err, Path::new("/dev/null"))))?;
     if !ends_within(&mut child, LIMIT) {
         return Err(format!("did not answer within {} s", LIMIT.as_secs()));
     }
@@ -70,6 +70,15 @@ fn ask(command: &str) -> Result<String, String> {
     let out = child.stdout.take().ok_or("has no output")?;
     out.take(4096).read_to_string(&mut answer).map_err(|err| format!("cannot be read: {err}"))?;
     Ok(answer)
+}
+
+/// Why a program was not started. The kernel says the same of a missing program and of a missing `/dev/null`, as
+/// in a folder that was entered by `chroot` without mounts.
+fn spawn_problem(err: &io::Error, null: &Path) -> String {
+    if err.kind() == io::ErrorKind::NotFound && !null.exists() {
+        return format!("{} is not there; is `/dev` mounted?", null.display());
+    }
+    err.to_string()
 }
 
 /// Waits for a child with little output; kills it at the timeout.
@@ -107,6 +116,14 @@ mod tests {
         assert_eq!(judge("python", "3 8 0\n/usr/bin/python\n", "").status, Status::Fail);
         assert_eq!(judge("python", "3 9 0\n/usr/bin/python\n", "").status, Status::Pass);
         assert_eq!(judge("node", "v20\n", "").status, Status::Fail);
+    }
+
+    #[test]
+    fn a_missing_device_is_not_taken_for_a_missing_interpreter() {
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let told = spawn_problem(&missing, Path::new("/no/such/null"));
+        assert_eq!(told, "/no/such/null is not there; is `/dev` mounted?");
+        assert_eq!(spawn_problem(&missing, Path::new("/")), missing.to_string());
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
 }
 
 /// A copy without symbols, which are most of a program of the dev profile.
-pub(super) fn strip(from: &Path, to: &Path) -> Result<(), String> {
+pub(crate) fn strip(from: &Path, to: &Path) -> Result<(), String> {
     let _ = fs::remove_file(to);
     match Command::new("strip").arg("-o").arg(to).arg(from).status() {
         Ok(status) if status.success() => Ok(()),

@@ -14,7 +14,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::built::{Program, executables};
-use files::{copy_folder, pack, strip};
+pub(crate) use files::strip;
+use files::{copy_folder, pack};
 
 /// A program of the bundle.
 #[derive(Debug, Clone, Copy)]

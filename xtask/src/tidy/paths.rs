@@ -14,7 +14,7 @@ const RULE: &str = "paths";
 const PAGES: &[&str] = &["ARCHITECTURE.md", "README.md", "README.zh-CN.md", "CONTRIBUTING.md"];
 
 const FOLDERS: &[&str] =
-    &["crates/", "docs/", "benches/", "fuzz/", "xtask/", "configs/", ".ci/", ".config/"];
+    &["crates/", "docs/", "benches/", "fuzz/", "xtask/", "configs/", "dist/", ".ci/", ".config/"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let pages = tree.texts().filter(|(path, _)| is_page(path));

@@ -75,7 +75,8 @@ impl PrepareError {
             ),
             Self::OutputIsInput { .. } => Some("give `--out` another folder"),
             Self::Write(err) => err.hint(),
-            Self::Folder { .. } | Self::Report(_) => None,
+            Self::Folder { .. } => Some("give `--out` a folder that you may write to"),
+            Self::Report(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The locks, in the order in which they are shut.
 //!
-//! Each step has a letter, which a child that fails sends home with the error: "the machine
-//! refused step m" is an infrastructure error that names itself, and no program has run.
+//! Each step has a letter, which a child that fails sends home with the error: it is an infrastructure error
+//! that names its step (`supervisor/fault.rs` has the words), and no program has run.
 
 use crate::jail::landlock;
 use crate::jail::order::{CHANNEL, DESCRIPTORS, Instruction, Order, Terms};

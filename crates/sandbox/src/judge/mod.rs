@@ -48,9 +48,10 @@ pub struct Options {
 /// Why a judge cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The supervisor could not be started or spoken to.
-    #[error("cannot start the judge")]
-    Io(#[from] io::Error),
+    /// The supervisor could not be started or spoken to. Its text has the cause, because findings and failures
+    /// keep the text alone.
+    #[error("cannot start the judge: {0}")]
+    Io(io::Error),
     /// It says that it cannot judge.
     #[error("{0}")]
     Refused(String),
@@ -99,6 +100,12 @@ impl Options {
     }
 }
 
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
 impl Judge {
     /// Starts a supervisor and waits until it can judge.
     pub fn start(options: &Options) -> Result<Self, StartError> {
@@ -113,7 +120,8 @@ impl Judge {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
-            .spawn()?;
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("`{program}`: {error}")))?;
         let start = Start {
             v: VERSION,
             command: options.command.clone(),

@@ -15,6 +15,7 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, 
 use nix::unistd::pipe2;
 
 use super::cores::Permit;
+use super::fault::jail_fault;
 use super::scratch::ProgramFolder;
 use super::stop::Stop;
 use super::watch::Watch;
@@ -561,14 +562,4 @@ fn waited_for_processor(pid: i32) -> Duration {
         text.split_whitespace().nth(1)?.parse().ok()
     });
     Duration::from_nanos(waited.max().unwrap_or(0))
-}
-
-fn jail_fault(fault: Option<(u8, u8)>) -> String {
-    match fault {
-        Some((step, error)) => {
-            let error = os::error_text(i32::from(error));
-            format!("the jail could not be shut at step `{}`: {error}", char::from(step))
-        }
-        None => "the jail could not be shut".to_owned(),
-    }
 }

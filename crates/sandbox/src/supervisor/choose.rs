@@ -1,5 +1,6 @@
 //! Chooses the strongest isolation that works on this machine, and records why a stronger one does not.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use whetstone_core::judgement::Isolation;
@@ -63,12 +64,19 @@ pub(crate) fn choose(start: &Start) -> Result<ChosenIsolation, String> {
             Err(problem) => why.push(format!("{}: {problem}", isolation.name())),
         }
     }
-    let why = why.join("; ");
+    let why = once_each(why).join("; ");
     Err(format!(
         "programs cannot be held at `{}` here ({why}); `whet doctor` says what this machine \
          allows, `sandbox.min_isolation` is what is asked for",
         start.minimum.name()
     ))
+}
+
+/// Without repetitions: a level has several ways, which may fail alike.
+fn once_each(mut reasons: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    reasons.retain(|reason| seen.insert(reason.clone()));
+    reasons
 }
 
 /// Why a kernel with this version of Landlock cannot isolate programs with it alone.
@@ -97,5 +105,17 @@ fn about(start: &Start, setting: &SupervisorSettings, why_not_better: Option<Str
         python_version: setting.interpreter.version,
         workers,
         slots: cores::slots(workers),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_told_once_in_the_order_in_which_it_came_up() {
+        let reasons = ["full: no", "landlock: b", "landlock: a", "landlock: b", "full: no"];
+        let told = once_each(reasons.map(str::to_owned).to_vec());
+        assert_eq!(told, ["full: no", "landlock: b", "landlock: a"]);
     }
 }

@@ -9,6 +9,7 @@ mod checked;
 mod child;
 mod choose;
 mod cores;
+mod fault;
 mod groups;
 pub(crate) mod leftovers;
 mod nameless;

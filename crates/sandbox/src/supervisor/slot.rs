@@ -116,6 +116,9 @@ impl Slot {
         match ask.load("", "") {
             Ok(()) => Ok(()),
             Err(StepFailure::Stopped(Stop::Broken(problem))) => Err(problem),
+            Err(StepFailure::Stopped(stop)) => {
+                Err(format!("an empty program fails: {}", stop.text()))
+            }
             Err(other) => Err(format!("an empty program fails: {other:?}")),
         }
     }

@@ -18,3 +18,18 @@ pub(crate) enum Stop {
     /// The machine broke.
     Broken(String),
 }
+
+impl Stop {
+    /// What happened to a program, in words.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Timeout => "it used up its time",
+            Self::Output => "it wrote too much",
+            Self::Memory => "it holds too much memory",
+            Self::Threads => "it has too many threads",
+            Self::Closed => "it ended at once (is memory limited by `ulimit -v`, or are processes by `ulimit -u`?)",
+            Self::Garbled => "it sent bytes that are not an answer",
+            Self::Broken(problem) => problem,
+        }
+    }
+}
