@@ -62,7 +62,9 @@ fn ask(command: &str) -> Result<String, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|err| format!("cannot be started: {}", spawn_problem(&err, Path::new("/dev/null"))))?;
+        .map_err(|err| {
+            format!("cannot be started: {}", spawn_problem(&err, Path::new("/dev/null")))
+        })?;
     if !ends_within(&mut child, LIMIT) {
         return Err(format!("did not answer within {} s", LIMIT.as_secs()));
     }
