@@ -1,6 +1,5 @@
 //! `whet rollout` killed with SIGKILL: of a server's replies none is asked for again that was stored, and
 //! a local model ends with the bytes of an undisturbed run.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;
 use std::path::Path;
