@@ -105,8 +105,10 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     assert_eq!(paid, names(&["api", "format", "lifecycle", "parse", "plan"]));
     let means = means(&lines);
     for (better, worse) in [
+        // A plan that is too long costs its term, an invented name its part of `api`.
         ("good", "long_plan"),
-        ("long_plan", "hallucinating"),
+        ("good", "hallucinating"),
+        ("long_plan", "broken"),
         ("hallucinating", "broken"),
         ("broken", "no_code"),
     ] {
@@ -167,6 +169,8 @@ fn games_that_run_are_paid_in_the_planted_order_and_every_gate_and_term_occurs()
     let terms = ["api", "format", "lifecycle", "parse", "plan", "runtime", "task"];
     assert_eq!(paid, names(&terms));
     let means = means(&lines);
+    // Hostile programs whose tricks change nothing that is measured are games like others, so their mean is above that of
+    // an idle game; one that ends its own measurement earns its static terms, and so does an endless loop.
     for (better, worse) in [
         ("good", "long_plan"),
         ("long_plan", "half_good"),

@@ -70,7 +70,8 @@ fn read_index(path: &Path) -> Result<Index, OptionsError> {
     Index::read(&bytes).map_err(|error| {
         let cause = match &error {
             IndexError::Header(cause) | IndexError::Row { source: cause, .. } => {
-                format!(": {cause}")
+                // Each row is read by itself, so that the reader knows the column alone.
+                format!(": {}", cause.to_string().replace(" at line 1 column ", " at column "))
             }
             IndexError::Compressed(cause) => format!(": {cause}"),
             _ => String::new(),

@@ -45,12 +45,14 @@ const INVENTED: [&str; 6] = [
 ];
 
 /// Lines that replace parts of the engine or of the language.
-const TAMPERING: [&str; 5] = [
+const TAMPERING: [&str; 6] = [
     "Phaser.Core.TimeStep.prototype.step = function () {};",
     "Math.random = () => 0.5;\nDate.now = () => 0;",
     "Object.prototype.passed = true;",
     "globalThis.requestAnimationFrame = () => 0;",
     "Array.prototype.filter = function () { return this; };",
+    "const step = Phaser.Game.prototype.step;\nPhaser.Game.prototype.step = function (time, delta) {\n  \
+     step.call(this, time, delta);\n  this.scene = { scenes: [] };\n};",
 ];
 
 /// Statements that never return.
