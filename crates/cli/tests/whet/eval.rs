@@ -189,7 +189,7 @@ fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
     assert!(old.code == 0 && old.out.contains("+50.0 points [+"), "{}{}", old.out, old.err);
     assert!(old.out.contains("quality and diversity: not in both"), "{}", old.out);
     let same = compare("low", "same");
-    assert!(same.out.contains("1.0000  no clear difference\n"), "{}", same.out);
+    assert!(same.out.contains("1.0000  no task differs: too little to say\n"), "{}", same.out);
     assert!(compare("high", "low").out.contains("worse\n"));
     write_tasks(dir.path(), 29);
     let fewer: String = (0..29).map(|at| sample(at, RIGHT)).collect();

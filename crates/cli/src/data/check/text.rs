@@ -17,7 +17,7 @@ pub(super) fn text(report: &CheckReport, printer: Printer) -> String {
     for file in &report.files {
         about(&mut text, file, printer);
     }
-    text.iter().map(|line| format!("{line}\n")).collect()
+    if text.is_empty() { String::new() } else { text.join("\n") + "\n" }
 }
 
 fn about(text: &mut Lines, file: &FileReport, printer: Printer) {
