@@ -269,7 +269,7 @@ fn a_damaged_event_ends_the_reading_and_is_named_by_its_line() {
     let (_, event) =
         examples().into_iter().find(|(kind, _)| *kind == FileKind::Events).expect("one");
     let changed = event.replace("0.42", "0.99");
-    let report = checked("events.jsonl", [&changed, &event, ""].map(String::as_str).join("\n"));
+    let report = checked("events.jsonl", [&changed, &event, ""].join("\n"));
     assert_eq!((report.kind, report.lines, report.bad), (Some(FileKind::Events), 1, 1));
     assert!(first(&report).starts_with("1|-|is damaged: its bytes have crc"), "{}", first(&report));
 }

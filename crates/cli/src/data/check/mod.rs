@@ -5,7 +5,7 @@ mod text;
 
 use whetstone_recipe::checking::{self, CheckReport};
 
-pub use self::args::CheckArgs;
+pub(super) use self::args::CheckArgs;
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
 
