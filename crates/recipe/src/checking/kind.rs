@@ -159,7 +159,7 @@ const KINDS: [About; 13] = [
         name: "other-pairs",
         title: "preference pairs in a form of other tools",
         made_by: "it comes from the hub; `whet data pairs --pairs FILE` reads it",
-        line: r#"{"prompt":"…","chosen":"…","rejected":"…."}"#,
+        line: r#"{"prompt":"Why?","chosen":"Because of rain.","rejected":"No."}"#,
         words: &["dpo"],
     },
     About {

@@ -280,7 +280,7 @@ fn settings_and_stages_are_checked_with_the_lines_of_their_problems() {
     assert_eq!((good.kind, good.is_right()), (Some(FileKind::Settings), true));
     let bad = checked("my.toml", "seed = 1\n[training]\nmax_stepz = 3\n");
     assert!(first(&bad).starts_with("3|training.max_stepz|"), "{}", first(&bad));
-    let stages = checked("my.toml", "[[stage]]\nkind = \"bake\"\n");
+    let stages = checked("my.toml", "name = \"a\"\n[[stage]]\nkind = \"bake\"\n");
     assert_eq!((stages.kind, stages.is_right()), (Some(FileKind::Stages), false));
     assert_eq!(stages.problems[0].line, 2, "{stages:?}");
 }
