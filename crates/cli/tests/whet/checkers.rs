@@ -114,12 +114,12 @@ fn a_reference_that_fails_is_shown_with_what_was_expected_and_got() {
         (
             "lines",
             format!(
-                "{wrong} 0, 0 of 2 pass; expected '1 2\\n', got '1\\n2\\n'; only white space differs: `\"compare\": \"tokens\"` in `tests` accepts it"
+                "{wrong} 1, 0 of 2 pass; expected '1 2\\n', got '1\\n2\\n'; only white space differs: `\"compare\": \"tokens\"` in `tests` accepts it"
             ),
         ),
-        ("other", format!("{wrong} 0, 0 of 2 pass; expected '1 2\\n', got '7\\n'")),
-        ("tokens", format!("{wrong} 1, 1 of 2 pass; expected '1\\n2 3\\n', got '1\\n2\\n'")),
-        ("asserts", format!("{wrong} 0, 0 of 1 pass; expected [1], got {{'a': '\\xe9'}}")),
+        ("other", format!("{wrong} 1, 0 of 2 pass; expected '1 2\\n', got '7\\n'")),
+        ("tokens", format!("{wrong} 2, 1 of 2 pass; expected '1\\n2 3\\n', got '1\\n2\\n'")),
+        ("asserts", format!("{wrong} 1, 0 of 1 pass; expected [1], got {{'a': '\\xe9'}}")),
     ];
     let expected = expected.map(|(id, words)| (id.to_owned(), words));
     assert_eq!(dropped, expected);
