@@ -145,7 +145,7 @@ fn a_game_is_shown_with_its_findings_and_its_last_frame() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// The text of the first element that matches, in the card of a sample.
+/// The text of the first element that matches, in the card of a sample, counted from 1.
 fn text(browser: &mut Browser, sample: usize, place: &str) -> String {
     let found = format!(
         "document.querySelector('[aria-label^=\"Sample {sample}\"]').querySelector('{place}').textContent"
@@ -167,9 +167,9 @@ fn findings_stand_at_their_lines(browser: &mut Browser) {
             [["3", "rectangel", [unknown, "TypeError: not a function"]], ["4", "circle", [few]],]
         );
     assert_eq!(notes, expected);
-    let first = text(browser, 0, ".code-line");
+    let first = text(browser, 1, ".code-line");
     assert_eq!(first, "class Main extends Phaser.Scene {\n", "lines are those of the program");
-    let found = text(browser, 0, ".findings");
+    let found = text(browser, 1, ".findings");
     for part in [
         "a closed block of JavaScript",
         "earns 0.5 of 1",
@@ -213,7 +213,7 @@ fn the_last_frame_is_drawn(browser: &mut Browser) {
          svg.querySelector('text').textContent, svg.querySelectorAll('.outside').length]; })()",
     );
     assert_eq!(shapes, json!(["-26 -26 852 652", "100", "80", "20", "#00ff00", "Score: 3", 1]));
-    let said = text(browser, 0, ".frame figcaption");
+    let said = text(browser, 1, ".frame figcaption");
     assert_eq!(
         said,
         "After 17 frames: 3 objects; 1 outside the game area, at the arrows; drawn on 800 \u{d7} 600."

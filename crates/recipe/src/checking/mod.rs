@@ -132,7 +132,11 @@ fn no_lines(path: &Path, head: &[u8]) -> Option<FileReport> {
             "`whet data prepare` and `whet data pairs --pairs` read those of data sets",
         )
     } else if start.starts_with(b"[") {
-        ("one JSON list", "whet reads one object a line: `jq -c '.[]' FILE > FILE.jsonl`")
+        (
+            "one JSON list",
+            "`whet data prepare` and `whet data pairs --pairs` read those of data sets; for others, one object a line: \
+             `jq -c '.[]' FILE > FILE.jsonl`",
+        )
     } else if head.trim_ascii() == b"{" {
         ("JSON over several lines", "whet reads one object a line: `jq -c . FILE > FILE.jsonl`")
     } else {
