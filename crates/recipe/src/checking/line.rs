@@ -165,7 +165,7 @@ impl From<WireError> for LineFault {
         let (field, is_missing, reason) = match err {
             WireError::Missing(field) => (field.to_owned(), true, "it is missing".to_owned()),
             WireError::Field { field, problem } => (field.to_owned(), false, problem),
-            WireError::Unknown { field, .. } => (super::fix::brief(&field), false, reason),
+            WireError::Unknown { field, .. } => (crate::text::plain(&field, 60), false, reason),
             WireError::Version { .. } => ("v".to_owned(), false, reason),
         };
         Self { field: Some(field), is_missing, reason }
