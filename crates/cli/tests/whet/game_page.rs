@@ -238,11 +238,11 @@ fn hostile_facts_are_text(browser: &mut Browser) {
 }
 
 fn missing_facts_are_said(browser: &mut Browser) {
-    assert!(text(browser, 2, ".game").contains("There is no program in this reply"));
-    let odd = text(browser, 3, ".game");
+    assert!(text(browser, 3, ".game").contains("There is no program in this reply"));
+    let odd = text(browser, 4, ".game");
     assert!(odd.contains("cannot read: parse, api, runtime, task."), "{odd}");
     assert!(odd.contains("The program was not run."), "{odd}");
-    assert_eq!(text(browser, 4, ".failing"), "Not solved");
+    assert_eq!(text(browser, 5, ".failing"), "Not solved");
 }
 
 fn an_evaluation_shows_the_same(browser: &mut Browser) {

@@ -169,19 +169,18 @@ fn games_that_run_are_paid_in_the_planted_order_and_every_gate_and_term_occurs()
     let terms = ["api", "format", "lifecycle", "parse", "plan", "runtime", "task"];
     assert_eq!(paid, names(&terms));
     let means = means(&lines);
-    // Hostile programs whose tricks change nothing that is measured are games like others, so their mean is above that of
-    // an idle game; one that ends its own measurement earns its static terms, and so does an endless loop.
+    // An endless loop earns its static terms; tampering earns nothing, whether or not it changed anything.
     for (better, worse) in [
         ("good", "long_plan"),
         ("long_plan", "half_good"),
         ("half_good", "idle"),
         ("half_good", "hallucinating"),
         ("half_good", "endless_loop"),
-        ("half_good", "tampering"),
         ("idle", "broken"),
         ("hallucinating", "broken"),
         ("endless_loop", "broken"),
         ("broken", "no_code"),
+        ("broken", "tampering"),
     ] {
         assert!(means[better] > means[worse], "{better} and {worse}: {means:?}");
     }
@@ -199,7 +198,7 @@ fn validated(dir: &Path, script: &str, flags: &[&str]) -> Ran {
 fn an_outside_validator_says_what_programs_are_and_is_asked_once_for_each() {
     let dir = bench();
     let answer = r#"{"parse":{"ok":true},"api":{"resolved":9,"unknown":[{"line":1,"column":1,"what":"Phaser.Orb"}]},"lifecycle":{"create":true,"new_game":false}}"#;
-    let script = format!("cat > asked\necho >> calls\necho '{answer}'\n");
+    let script = format!("cat > asked.$$\nmv asked.$$ asked\necho >> calls\necho '{answer}'\n");
     let ran = validated(dir.path(), &script, &["--cache", "c.redb"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     let lines = lines(dir.path(), "v_scored.jsonl");
