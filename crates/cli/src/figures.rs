@@ -20,7 +20,7 @@ pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
 
 /// Whether no task differs: an interval of no width, which is the absence of evidence and no proof of likeness.
 fn is_untold(difference: &Difference) -> bool {
-    [difference.value, difference.low, difference.high] == [0.0; 3]
+    [difference.value, difference.low, difference.high].iter().all(|end| end.abs() <= 0.0)
 }
 
 /// The verdict on the difference of a mean of episodes.. More diversity is not better by itself.

@@ -97,7 +97,7 @@ fn check() -> Result<(), String> {
         })
 }
 
-/// The second number of the line `Uid:` in proc_pid_status(5).
+/// The second number of the line `Uid:` in `proc_pid_status(5)`.
 fn effective_user(status: &str) -> Option<&str> {
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)
@@ -155,7 +155,7 @@ fn proxies(dump: &str) -> String {
         let name = line.split_whitespace().next().unwrap_or_default();
         name.starts_with("Acquire::") && name.contains("Proxy")
     };
-    dump.lines().filter(names_one).map(|line| format!("{line}\n")).collect()
+    dump.lines().filter(names_one).flat_map(|line| [line, "\n"]).collect()
 }
 
 fn cargo_config() -> Option<PathBuf> {

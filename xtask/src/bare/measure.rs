@@ -58,7 +58,7 @@ fn children() -> Duration {
     Duration::from_millis(10 * ticks(&stat))
 }
 
-/// Fields 16 and 17 of proc_pid_stat(5). The second field is a name in parentheses and may contain spaces.
+/// Fields 16 and 17 of `proc_pid_stat(5)`. The second field is a name in parentheses and may contain spaces.
 fn ticks(stat: &str) -> u64 {
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let fields = rest.split_whitespace().skip(13).take(2);

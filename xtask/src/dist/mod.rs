@@ -133,7 +133,10 @@ fn text(root: &Path, path: &str) -> Result<String, String> {
 
 /// The checksum as `sha256sum` writes it.
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let hex = |byte: &u8| {
+        [byte >> 4, byte & 15].map(|half| char::from(b"0123456789abcdef"[usize::from(half)]))
+    };
+    Sha256::digest(bytes).iter().flat_map(hex).collect()
 }
 
 fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {

@@ -71,6 +71,7 @@ pub(super) fn by(text: &mut String, name: &str, parts: &BTreeMap<String, Part>) 
 }
 
 /// The means that the columns of a table of parts show, by name and label.
+#[expect(clippy::zero_sized_map_values, reason = "`told` takes the names of a map of any values")]
 fn columns<'e>(parts: impl Iterator<Item = &'e Episodes>, max_turns: u32) -> Vec<(String, String)> {
     let names: BTreeMap<String, ()> =
         parts.flat_map(|part| part.means.keys()).map(|name| (name.clone(), ())).collect();

@@ -52,8 +52,11 @@ fn means(lines: &[Value]) -> BTreeMap<String, f64> {
         let total = line["reward"]["total"].as_f64().expect("a reward");
         totals.entry(name.to_owned()).or_default().push(total);
     }
-    let mean = |totals: Vec<f64>| totals.iter().sum::<f64>() / totals.len() as f64;
-    totals.into_iter().map(|(name, totals)| (name, mean(totals))).collect()
+    let mean = |totals: &[f64]| {
+        let count = u32::try_from(totals.len()).expect("fewer lines than that");
+        totals.iter().sum::<f64>() / f64::from(count)
+    };
+    totals.into_iter().map(|(name, totals)| (name, mean(&totals))).collect()
 }
 
 /// Every gate that failed in some line, and every term that was paid in some line.

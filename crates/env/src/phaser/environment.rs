@@ -11,7 +11,7 @@ use whetstone_core::prompt::Prompt;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskView};
 use whetstone_phaser::index::Index;
-use whetstone_sandbox::phaser::{InputScript, Version};
+use whetstone_sandbox::phaser::{InputScript, Installation, Version};
 
 use super::checks::{Check, FRAMES, GameTask};
 use super::inspector::{Engine, Inspector};
@@ -39,7 +39,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
     let missing = |problem: String| BuildError::Missing { kind: KIND, problem };
     let PhaserOptions { index, validator } = setup.phaser.cloned().unwrap_or_default();
     let found = installed().map_err(|error| missing(error.to_string()))?;
-    let version = found.as_ref().map_or(Version::V3, |found| found.version());
+    let version = found.as_ref().map_or(Version::V3, Installation::version);
     let engine = if setup.skip_runtime || validator.is_some() {
         None
     } else {

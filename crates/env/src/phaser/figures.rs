@@ -110,10 +110,14 @@ impl PhaserFigures {
         self.parsed += u64::from(parse.ok);
         if let Some(Runtime { stage, class }) = runtime {
             add(&mut self.stages, stage);
-            class.into_iter().for_each(|class| add(&mut self.failures, class));
+            for class in class {
+                add(&mut self.failures, class);
+            }
         }
         let passed = task.iter().any(|check| check.outcome == "passed");
-        task.into_iter().for_each(|check| add(&mut self.checks, check.outcome));
+        for check in task {
+            add(&mut self.checks, check.outcome);
+        }
         api.unknown.into_iter().for_each(|unknown| self.count_unknown(unknown));
         let counted = CountedReply { not_run: !not_run.is_empty(), passed };
         if counted.not_run {

@@ -68,18 +68,18 @@ impl LineCheck {
                     if self.report.kind.is_none() && !self.find_kind(&record.0) {
                         return Ok(self.report);
                     }
-                    self.check(line, record.0);
+                    self.check(line, &record.0);
                 }
                 Err(LineError { problem: LineProblem::Io(err), line, .. }) => {
                     if !is_broken_pack(&err) {
                         return Err(err);
                     }
                     let reason = format!("the compressed data breaks off: {err}");
-                    self.bad(line, None, reason, Some("fetch or pack the file again".to_owned()));
+                    self.bad(line, None, &reason, Some("fetch or pack the file again".to_owned()));
                 }
                 Err(LineError { problem, line, .. }) => {
                     let fix = fix_of_text(&problem);
-                    self.bad(line, None, problem.to_string(), fix);
+                    self.bad(line, None, &problem.to_string(), fix);
                 }
             }
         }
@@ -105,20 +105,21 @@ impl LineCheck {
                 self.report.notes.push(note);
             }
             Look::Chat => {
-                self.report.title = "conversations in a form that whet does not read".to_owned();
+                "conversations in a form that whet does not read"
+                    .clone_into(&mut self.report.title);
                 self.report.notes.push(
                     "SFT rows have `instruction`, `input`, `output`, and `history` for earlier turns"
                         .to_owned(),
                 );
             }
             Look::Journal => {
-                self.report.title = "a journal of whet's own work, not for reading".to_owned();
+                "a journal of whet's own work, not for reading".clone_into(&mut self.report.title);
                 self.report.notes.push("run the command that was stopped again".to_owned());
             }
             Look::Unknown => {
                 let names: Vec<String> =
                     line.fields().take(12).map(|(name, _)| brief(name)).collect();
-                self.report.title = "nothing that whet reads".to_owned();
+                "nothing that whet reads".clone_into(&mut self.report.title);
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 self.report.notes.push(format!(
                     "its fields are {names}; `--as KIND` says what is missing in them for a kind"
@@ -128,7 +129,7 @@ impl LineCheck {
         false
     }
 
-    fn check(&mut self, number: u64, object: Object) {
+    fn check(&mut self, number: u64, object: &Object) {
         let Some(kind) = self.report.kind else { return };
         match line::read(kind, object.clone()) {
             Ok(good) => {
@@ -137,16 +138,16 @@ impl LineCheck {
                 if let (Some(earlier), Some(id), true) = (earlier, id, kind.has_unique_ids()) {
                     let reason = format!("`{}` stands already in line {earlier}", plain(id, 100));
                     let fix = "give each line an id of its own, or remove one of them".to_owned();
-                    return self.bad(number, Some("id".to_owned()), reason, Some(fix));
+                    return self.bad(number, Some("id".to_owned()), &reason, Some(fix));
                 }
                 self.report.good += 1;
                 self.scored += u64::from(good.is_scored);
-                self.note_fields(kind, &object);
+                self.note_fields(kind, object);
             }
             Err(fault) => {
-                let fix = other_kind(kind, &object).or_else(|| fix(kind, &object, &fault));
+                let fix = other_kind(kind, object).or_else(|| fix(kind, object, &fault));
                 let LineFault { field, reason, .. } = fault;
-                self.bad(number, field, reason, fix);
+                self.bad(number, field, &reason, fix);
             }
         }
     }
@@ -170,8 +171,8 @@ impl LineCheck {
         }
     }
 
-    fn bad(&mut self, line: u64, field: Option<String>, reason: String, fix: Option<String>) {
-        let reason = plain(&reason, MAX_REASON);
+    fn bad(&mut self, line: u64, field: Option<String>, reason: &str, fix: Option<String>) {
+        let reason = plain(reason, MAX_REASON);
         self.report.add_bad(LineIssue { line, field, reason, fix }, self.shown);
     }
 
@@ -181,7 +182,7 @@ impl LineCheck {
             let title = if is_empty { "an empty file" } else { "no line is a JSON object" };
             return FileReport { title: title.to_owned(), ..self.report };
         };
-        self.report.title = kind.title().to_owned();
+        kind.title().clone_into(&mut self.report.title);
         if self.scored > 0 && kind == FileKind::Rollouts {
             self.report
                 .notes

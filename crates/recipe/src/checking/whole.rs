@@ -1,5 +1,6 @@
 //! Files that are read whole: events of a run, results of an evaluation, settings and stages.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -80,13 +81,12 @@ pub(super) fn results(path: &Path) -> FileReport {
 /// Checks settings, or stages, which have settings.
 pub(super) fn settings(path: &Path, kind: Option<FileKind>, shown: usize) -> FileReport {
     let kind = kind.unwrap_or_else(|| toml_kind(path));
-    let (problems, warnings) = match kind {
-        FileKind::Stages => (stage_problems(path), Vec::new()),
-        _ => {
-            let sources = Sources { files: vec![path.to_owned()], ..Sources::default() };
-            let checked = CheckedConfig::of(sources.load(&[]));
-            (checked.problems, checked.warnings)
-        }
+    let (problems, warnings) = if kind == FileKind::Stages {
+        (stage_problems(path), Vec::new())
+    } else {
+        let sources = Sources { files: vec![path.to_owned()], ..Sources::default() };
+        let checked = CheckedConfig::of(sources.load(&[]));
+        (checked.problems, checked.warnings)
     };
     let good = u64::from(problems.is_empty());
     let mut report = FileReport { lines: 1, good, ..of_kind(path, kind) };
@@ -110,7 +110,7 @@ fn stage_problems(path: &Path) -> Vec<Problem> {
             place: None,
             key: None,
             message: other.to_string(),
-            hint: other.hint().map(|hint| hint.into_owned()),
+            hint: other.hint().map(Cow::into_owned),
         }],
     }
 }

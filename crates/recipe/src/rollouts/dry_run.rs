@@ -58,7 +58,7 @@ fn plan(job: &SampleJob<'_>) -> DryRun {
     match (request.fresh, path_beside(&request.out).exists(), request.out.exists()) {
         (true, _, _) | (false, false, false) => {}
         (false, true, _) => {
-            whole.note(format!("{out} is unfinished: only what is missing is sampled"))
+            whole.note(format!("{out} is unfinished: only what is missing is sampled"));
         }
         (false, false, true) => {
             whole.note(format!("{out} is there already: `--fresh` replaces it"));

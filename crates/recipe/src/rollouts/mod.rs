@@ -161,13 +161,16 @@ struct SampleJob<'a> {
     observer: &'a dyn Observer,
 }
 
+/// Messages as the tokens of a prompt.
+type Render = dyn Fn(&[Message]) -> Result<Vec<u32>, RenderError>;
+
 /// A generator, and how prompts become its tokens.
 struct Source<'a> {
     generator: &'a mut dyn Generator,
     model: &'a str,
     /// The digest of its vocabulary; a server does not say it.
     tokenizer: Option<&'a str>,
-    render: &'a dyn Fn(&[Message]) -> Result<Vec<u32>, RenderError>,
+    render: &'a Render,
     thinking_opened: bool,
     max_tokens: usize,
     max_prompt_tokens: usize,

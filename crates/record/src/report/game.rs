@@ -41,7 +41,7 @@ pub(super) struct GameFacts {
     api: Option<Api>,
     lifecycle: Option<Lifecycle>,
     runtime: Option<Runtime>,
-    task: Option<Vec<Check>>,
+    task: Option<Vec<CheckResult>>,
     /// Facts of another form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<&'static str>,
@@ -161,7 +161,7 @@ struct GameObject {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Check {
+struct CheckResult {
     check: Text,
     outcome: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,7 +243,7 @@ impl GameFacts {
             api: facts.read("api"),
             lifecycle: facts.read("lifecycle"),
             runtime: facts.read("runtime"),
-            task: facts.read::<Items<Check>>("task").map(|checks| checks.0),
+            task: facts.read::<Items<CheckResult>>("task").map(|checks| checks.0),
             unreadable: Vec::new(),
         };
         Self { unreadable, ..found }

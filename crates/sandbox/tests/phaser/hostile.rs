@@ -83,7 +83,7 @@ fn endless() -> Vec<Hostile> {
         script(
             "promises in promises without end",
             "const f = () => Promise.resolve().then(f); f();",
-            &[Some(Memory), Some(Timeout)],
+            SPACE,
         ),
         update(
             "promises without end in update",

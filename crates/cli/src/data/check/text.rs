@@ -47,7 +47,7 @@ fn about(text: &mut Lines, file: &FileReport, printer: Printer) {
 fn counts(text: &mut Lines, file: &FileReport, kind: FileKind) {
     match kind {
         FileKind::Settings | FileKind::Stages => {
-            text.push(format!("  {}", many(file.bad, "problem")))
+            text.push(format!("  {}", many(file.bad, "problem")));
         }
         FileKind::Results => text.push(format!("  {}", many(file.good, "task"))),
         _ => {

@@ -92,7 +92,7 @@ pub(super) fn read(
     question: &Question<'_>,
 ) -> Result<Validation, String> {
     let answer: Answer = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let format = format(answer.format, own)?;
+    let format = format(answer.format.as_ref(), own)?;
     let parse = answer.parse;
     let missing = |field: &str| format!("field `{field}` is missing, and the program parses");
     let api = answer.api.map_or_else(
@@ -125,8 +125,8 @@ pub(super) fn read(
 }
 
 /// What the validator says of the format; what it does not say is what extraction found.
-fn format(answer: Option<FormatAnswer>, own: FormatFindings) -> Result<FormatFindings, String> {
-    let Some(FormatAnswer { plan, block }) = answer else { return Ok(own) };
+fn format(answer: Option<&FormatAnswer>, own: FormatFindings) -> Result<FormatFindings, String> {
+    let Some(&FormatAnswer { plan, block }) = answer else { return Ok(own) };
     if plan.is_some_and(|plan| !(0.0..=1.0).contains(&plan)) {
         return Err("`format.plan` is not from 0 to 1".to_owned());
     }
