@@ -110,7 +110,7 @@ impl PhaserFigures {
         self.parsed += u64::from(parse.ok);
         if let Some(Runtime { stage, class }) = runtime {
             add(&mut self.stages, stage);
-            for class in class {
+            if let Some(class) = class {
                 add(&mut self.failures, class);
             }
         }

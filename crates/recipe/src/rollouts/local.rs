@@ -39,7 +39,7 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure>
     job.observer.note(&format_args!("{shown} loaded in {loading:.1} s"));
     let mut identity = local_model::identity(&place, job.config);
     identity.push(("--8bit", job.request.eight_bit.to_string()));
-    job.sample(Source {
+    job.sample(&mut Source {
         generator: &mut Local::new(&decoder, &model.tokenizer, Limits::default()),
         model: &place.name,
         tokenizer: Some(&model.tokenizer.digest()),

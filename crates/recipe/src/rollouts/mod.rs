@@ -162,7 +162,7 @@ struct SampleJob<'a> {
 }
 
 /// Messages as the tokens of a prompt.
-type Render = dyn Fn(&[Message]) -> Result<Vec<u32>, RenderError>;
+type Render<'a> = dyn Fn(&[Message]) -> Result<Vec<u32>, RenderError> + 'a;
 
 /// A generator, and how prompts become its tokens.
 struct Source<'a> {
@@ -170,7 +170,7 @@ struct Source<'a> {
     model: &'a str,
     /// The digest of its vocabulary; a server does not say it.
     tokenizer: Option<&'a str>,
-    render: &'a Render,
+    render: &'a Render<'a>,
     thinking_opened: bool,
     max_tokens: usize,
     max_prompt_tokens: usize,
@@ -201,7 +201,7 @@ impl SampleJob<'_> {
         Ok(episode.messages().to_vec())
     }
 
-    fn sample(&self, source: Source<'_>) -> Result<Option<SampleSummary>, Failure> {
+    fn sample(&self, source: &mut Source<'_>) -> Result<Option<SampleSummary>, Failure> {
         let began = Instant::now();
         let progress = self.observer.progress("reply");
         let prompt = |task: &Task| -> Result<TaskPrompt, RenderError> {
@@ -222,7 +222,7 @@ impl SampleJob<'_> {
             replies_at_a_time: AT_A_TIME,
             seed: Seed::new(self.request.seed),
             output: &self.request.out,
-            settings: &self.settings(&source),
+            settings: &self.settings(source),
             earlier: self.earlier(),
             on_progress: &|done, all| {
                 progress.reach(done as u64, all as u64);

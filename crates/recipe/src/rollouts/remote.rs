@@ -20,7 +20,7 @@ pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary
     let server = Server::new(teacher.clone(), pauses).map_err(Failure::Teacher)?;
     server.reach().map_err(|err| gone(&err))?;
     let mut generator = ChatGenerator::new(&server, job.stop);
-    let sampled = job.sample(Source {
+    let sampled = job.sample(&mut Source {
         generator: &mut generator,
         model: &teacher.model_name,
         tokenizer: None,

@@ -336,7 +336,9 @@ mod tests {
         ];
         let id = TaskId::try_from("a".to_owned()).unwrap();
         let mut report = ScoreSummary::new();
-        lines.iter().for_each(|line| report.count_scored(line, &id).unwrap());
+        for line in &lines {
+            report.count_scored(line, &id).unwrap();
+        }
         assert_eq!((report.not_run, report.verdicts["unsolved"]), (1, 3));
         assert_eq!(report.paid_without_pass, 2, "what was not run, and what passed no check");
         assert_eq!(report.phaser.unwrap().not_run_terms, ["runtime", "task"]);

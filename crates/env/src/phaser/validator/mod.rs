@@ -120,7 +120,7 @@ mod tests {
 
     /// A validator that is this script of the shell.
     fn script(text: &str) -> Script {
-        within(Duration::from_secs(60), text)
+        within(Duration::from_mins(1), text)
     }
 
     fn within(wall: Duration, text: &str) -> Script {
