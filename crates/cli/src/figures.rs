@@ -23,7 +23,7 @@ fn is_untold(difference: &Difference) -> bool {
     [difference.value, difference.low, difference.high].iter().all(|end| end.abs() <= 0.0)
 }
 
-/// The verdict on the difference of a mean of episodes.. More diversity is not better by itself.
+/// The verdict on the difference of a figure of programs. More diversity is not better by itself.
 pub(crate) fn judged_figure(figure: Figure, difference: &Difference) -> (&'static str, Tone) {
     match (figure, judged(difference).0) {
         (Figure::Diversity | Figure::DiversityPassing, "better") => ("higher", Tone::Good),

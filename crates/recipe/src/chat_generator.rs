@@ -2,8 +2,8 @@
 //!
 //! The server renders prompts itself: it is sent the messages of a conversation.
 //!
-//! A failed request gives no completion. A command that stops is still given the answers to what it asked. If the server becomes unreachable, no more requests are sent and the
-//! flag that stops the work is set.
+//! A failed request gives no completion. A command that stops is still given the answers to requests in flight. If the
+//! server becomes unreachable, no more requests are sent and the flag that stops the work is set.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};

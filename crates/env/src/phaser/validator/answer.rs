@@ -85,7 +85,7 @@ struct RuntimeAnswer {
     assets: Vec<String>,
 }
 
-/// The validation that a validator answered; what is wrong with an answer that is none.
+/// Reads the validation in an answer; the error says why the answer is not a validation.
 pub(super) fn read(
     bytes: &[u8],
     own: FormatFindings,

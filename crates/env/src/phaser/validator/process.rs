@@ -86,7 +86,7 @@ fn read(
         let Some(mut pipe) = pipe else { return };
         let mut bytes = Vec::new();
         let read = pipe.by_ref().take(most as u64).read_to_end(&mut bytes);
-        // Whoever waited may have given up.
+        // The receiver is gone if the caller timed out.
         drop(sender.send(read.map(|_| bytes)));
         drop(io::copy(&mut pipe, &mut io::sink()));
     })?;
