@@ -47,7 +47,7 @@ pub(super) fn program(root: &Path, out: &mut dyn Write) -> Result<PathBuf, Strin
 }
 
 fn has_zigbuild(root: &Path) -> bool {
-    let output = cargo(root, &["zigbuild", "--version"]).output();
+    let output = cargo(root, &["zigbuild", "--help"]).output();
     output.is_ok_and(|output| output.status.success())
 }
 
