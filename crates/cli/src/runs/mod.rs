@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use whetstone_core::metric::{self, Metric};
 use whetstone_recipe::find::open_run;
+use whetstone_recipe::text::many;
 use whetstone_record::error::ViewError;
 use whetstone_record::overview::{Overview, RunState, runs};
 use whetstone_record::scalars::{csv, tensorboard};
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
 
 fn wrote(out: &Path, steps: u64, printer: Printer) -> anyhow::Result<Exit> {
     printer.data(out.display())?;
-    printer.note(format_args!("{steps} steps"));
+    printer.note(many(steps, "step"));
     Ok(Exit::Done)
 }
 
