@@ -172,7 +172,7 @@ main() {
     install_files
     check_python
 
-    printf 'installed %s\n' "$("$prefix/bin/whet" --version) as $prefix/bin/whet" >&2
+    printf 'installed %s\n' "$("$prefix/bin/whet" -V) as $prefix/bin/whet" >&2
     case ":$PATH:" in
     *":$prefix/bin:"*) printf 'next: whet doctor\n' >&2 ;;
     *) printf "next: export PATH=\"%s:\$PATH\" && whet doctor\n" "$prefix/bin" >&2 ;;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use whetstone_config::Sources;
 
+pub use crate::about::{CompletionsArgs, ManArgs};
 pub use crate::bench::BenchArgs;
 pub use crate::board::BoardArgs;
+pub use crate::colour::ColourArg;
 pub use crate::data::DataCommand;
 pub use crate::env_command::EnvCommand;
 pub use crate::eval::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
@@ -21,6 +23,7 @@ pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::stages::StagesArgs;
 pub use crate::teach::{TeachArgs, TeacherArg};
 pub use crate::train::TrainCommand;
+use crate::version;
 
 /// Post-train code models on rewards that can be verified
 ///
@@ -31,13 +34,14 @@ pub use crate::train::TrainCommand;
 /// Every program is judged in a sandbox before it is rewarded; every number can be traced to the
 /// run that it came from.
 #[derive(Debug, Parser)]
-#[command(name = "whet", version, verbatim_doc_comment, after_help = AFTER_HELP)]
+#[command(name = "whet", version = version::short(), long_version = version::long())]
+#[command(verbatim_doc_comment, after_help = AFTER_HELP)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
 
-    /// Verbosity.
+    /// Verbosity and colour.
     #[command(flatten)]
     pub talk: TalkArgs,
 }
@@ -70,20 +74,30 @@ The pipeline step by step:
      whet report            Write a run as one page: curves, verdicts, every completion.
      whet board             Serve the same pages live to a browser.
      whet runs              List runs and their state; export metrics as CSV or for TensorBoard.
+  9. whet export            Merge an adapter into its model, for other tools.
+     whet completions       Print the completions of your shell; `whet man` the manual pages.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
 
-/// Verbosity.
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
+/// Verbosity and colour.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TalkArgs {
     /// Log more to standard error; twice for everything
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = GLOBAL)]
     pub verbose: u8,
 
     /// Print only results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = GLOBAL)]
     pub quiet: bool,
+
+    /// Colours: `always`, `never`, or `auto`: on a terminal, as `NO_COLOR` and `CLICOLOR_FORCE` say
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColourArg::Auto)]
+    #[arg(help_heading = GLOBAL, hide_possible_values = true)]
+    pub color: ColourArg,
 }
 
 /// A stage of the pipeline, or a helper beside it.
@@ -191,6 +205,12 @@ pub enum Command {
     #[command(subcommand)]
     Env(EnvCommand),
 
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+
+    /// Print the manual page, or write one for every command
+    Man(ManArgs),
+
     /// Tries one kernel feature in a process of its own, for `whet doctor`.
     #[command(name = "__probe", hide = true)]
     Probe(ProbeArgs),
@@ -275,7 +295,7 @@ pub enum ConfigCommand {
     /// that names the command, since `whet train sft` accepts it.
     Check(ConfigFileArgs),
 
-    /// Print the reference page: every key with its meaning, default and bounds
+    /// Print the reference: every key, or the named ones, with meaning, default and bounds
     Reference(ReferenceArgs),
 }
 
@@ -297,7 +317,17 @@ pub struct ConfigFileArgs {
 
 /// `whet config reference`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  whet config reference grpo.kl_coef    one key
+  whet config reference lora            a section
+  whet config reference grpo.clip       the keys that begin so
+  whet config reference > config.md     the whole page")]
 pub struct ReferenceArgs {
+    /// A key, a section, or the beginning of keys [default: everything]
+    #[arg(value_name = "KEY")]
+    pub key: Option<String>,
+
     /// Print the JSON Schema instead, for completion and checks in an editor
     #[arg(long)]
     pub json: bool,

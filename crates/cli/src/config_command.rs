@@ -1,7 +1,7 @@
 //! `whet config show|check|reference`.
 
 use schemars::schema_for;
-use whetstone_config::{CheckedConfig, Loaded, Sources};
+use whetstone_config::{CheckedConfig, Loaded, ReferencePart, Sources};
 use whetstone_core::config::Config;
 use whetstone_recipe::text::counted;
 
@@ -52,9 +52,17 @@ fn print(answer: &CheckedConfig, printer: Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `whet config reference`.
+/// `whet config reference`: the whole page, or the part that is asked for.
 pub(crate) fn reference(args: &ReferenceArgs, printer: Printer) -> anyhow::Result<Exit> {
-    if args.json {
+    if let Some(key) = &args.key {
+        let part = ReferencePart::find(key)
+            .map_err(|hint| Failure::UnknownKey { key: key.clone(), hint })?;
+        if args.json {
+            printer.json(&part.schema)?;
+        } else {
+            printer.raw(&part.text)?;
+        }
+    } else if args.json {
         printer.json(&schema_for!(Config))?;
     } else {
         printer.raw(&whetstone_config::reference())?;

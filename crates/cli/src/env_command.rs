@@ -13,6 +13,7 @@ use whetstone_sandbox::phaser::install;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::next::NextCommand;
 use crate::printer::Printer;
 
 /// `whet env …`.
@@ -104,6 +105,7 @@ fn install_phaser(args: &InstallArgs, printer: Printer) -> anyhow::Result<Exit> 
         )?;
     } else {
         printer.data(format_args!("Phaser {version} is installed in {}", folder.display()))?;
+        NextCommand::whet("data prompts").say(printer);
     }
     Ok(Exit::Done)
 }

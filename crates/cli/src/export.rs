@@ -8,6 +8,7 @@ use whetstone_recipe::export::{self, ExportRequest};
 
 use crate::exit::Exit;
 use crate::model::DtypeArg;
+use crate::next::NextCommand;
 use crate::printer::Printer;
 
 /// `whet export`.
@@ -72,6 +73,10 @@ pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.json(&ExportOutput { model: args.out.display().to_string(), parameters })?;
     } else {
         printer.data(args.out.display())?;
+        // An adapter for another base is for PEFT.
+        if args.base_model.is_none() {
+            NextCommand::whet("model info").path(&args.out).say(printer);
+        }
     }
     Ok(Exit::Done)
 }

@@ -36,6 +36,8 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
 }
 
 fn hint(hint: &str, printer: Printer) {
+    // Further lines stand under the first.
+    let hint = hint.replace('\n', "\n        ");
     printer.talk(format_args!("  {}: {hint}", printer.toned_talk("hint", Tone::Hint)));
 }
 

@@ -7,9 +7,11 @@
 //! A library, so that the tests reach what the binary does; `main` is one
 //! call.
 
+mod about;
 mod bench;
 mod board;
 pub mod cli;
+mod colour;
 mod config_command;
 mod data;
 mod doctor;
@@ -21,6 +23,7 @@ mod failure;
 mod figures;
 mod generate;
 mod model;
+mod next;
 mod observer;
 pub mod printer;
 mod progress;
@@ -33,21 +36,25 @@ mod stages;
 mod summary;
 mod teach;
 mod train;
+mod version;
 
-use clap::Parser;
+use std::io::{self, IsTerminal};
+
+use clap::{CommandFactory, FromArgMatches};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::cli::{Cli, Command, ConfigCommand, TalkArgs};
+use crate::colour::ColourArg;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// Runs the command that was typed.
 pub fn run() -> Exit {
-    // Clap prints help and usage errors itself, and ends with 0 and 2 as we do.
-    let cli = Cli::parse();
+    let cli = parse();
     log_to_stderr(cli.talk);
     pass_over_caught_panics();
-    let printer = Printer::new(cli.talk.quiet);
+    whetstone_record::program::announce(version::short());
+    let printer = Printer::with_colour(cli.talk.quiet, cli.talk.color);
     let result = match &cli.command {
         Command::Quickstart(args) => quickstart::run(args, printer),
         Command::Run(args) => stages::run(args, printer),
@@ -69,10 +76,20 @@ pub fn run() -> Exit {
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),
         Command::Env(command) => env_command::run(command, printer),
+        Command::Completions(args) => about::completions(args, printer),
+        Command::Man(args) => about::man(args, printer),
         Command::Probe(args) => Ok(doctor::probe(args.feature)),
         Command::Judge(args) => Ok(judge(&args.arguments, printer)),
     };
     result.unwrap_or_else(|err| failure::report(&err, printer))
+}
+
+/// The command that was typed. Clap prints help and usage errors itself, and ends with 0 and 2 as we do.
+fn parse() -> Cli {
+    let colour = ColourArg::before_parsing(std::env::args_os());
+    let command = Cli::command().color(colour.of_clap());
+    let matches = command.get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit())
 }
 
 /// Runs as one of the judge's own processes.
@@ -104,5 +121,10 @@ fn log_to_stderr(talk: TalkArgs) {
         (false, 1) => LevelFilter::DEBUG,
         (false, _) => LevelFilter::TRACE,
     };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    let colour = talk.color.wants(io::stderr().is_terminal());
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(colour)
+        .with_writer(io::stderr)
+        .init();
 }

@@ -2,7 +2,7 @@
 //!
 //! Standard output is for data that a script would read, standard error for messages: progress,
 //! hints, errors. Lines change only on a terminal (`progress` says what is written elsewhere), and
-//! colours are used only if they are wanted (`NO_COLOR`).
+//! colours are used only if they are wanted (`colour`).
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -11,6 +11,8 @@ use std::time::Duration;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+
+use crate::colour::{ColourArg, can_redraw};
 
 /// Writes data to standard output and talk to standard error.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +38,15 @@ pub enum Tone {
 impl Printer {
     /// A printer for this process's streams. A quiet one draws no progress and says no notes.
     pub fn new(quiet: bool) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self::with_colour(quiet, ColourArg::Auto)
+    }
+
+    /// The same, with the answer to `--color`.
+    pub fn with_colour(quiet: bool, colour: ColourArg) -> Self {
         Self {
             quiet,
-            colour_out: wanted && io::stdout().is_terminal(),
-            colour_err: wanted && io::stderr().is_terminal(),
+            colour_out: colour.wants(io::stdout().is_terminal()),
+            colour_err: colour.wants(io::stderr().is_terminal()),
         }
     }
 
@@ -104,9 +110,9 @@ impl Printer {
         bar(0, "{spinner} {wide_msg}")
     }
 
-    /// Whether lines on standard error can change: it is a terminal, and not `--quiet`.
+    /// Whether lines on standard error can change: it is a terminal that can, and not `--quiet`.
     pub fn is_watched(self) -> bool {
-        !self.quiet && io::stderr().is_terminal()
+        !self.quiet && io::stderr().is_terminal() && can_redraw()
     }
 }
 

@@ -26,7 +26,7 @@ use whetstone_core::config::{self, Algorithm, Config};
 
 pub use layer::Layer;
 pub use problem::{Place, Problem};
-pub use reference::reference;
+pub use reference::{ReferencePart, reference};
 pub use schema::{Bounds, Field, Kind, Schema};
 pub use show::show;
 pub use sources::{CheckedConfig, Sources};

@@ -74,7 +74,8 @@ impl fmt::Display for Problem {
         }
         f.write_str(&self.message)?;
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {hint}"),
+            // Further lines stand under the first.
+            Some(hint) => write!(f, "\n  hint: {}", hint.replace('\n', "\n        ")),
             None => Ok(()),
         }
     }

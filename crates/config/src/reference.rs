@@ -1,8 +1,13 @@
-//! The reference page, `docs/reference/config.md`, made from the schema.
+//! The reference page, `docs/reference/config.md`, and parts of it, made from the schema.
 
 use std::fmt::Write;
 
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use whetstone_core::config::Config;
+
 use super::schema::{Field, Kind, Schema, join};
+use super::suggest::suggestion;
 use super::value::{default_text, expected};
 
 /// The page in Markdown.
@@ -18,6 +23,99 @@ pub fn reference() -> String {
     );
     keys(&Schema::get().fields, "", &mut out);
     out
+}
+
+/// A part of the reference: a key, a section, or the keys whose path begins with some letters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferencePart {
+    /// In Markdown, as in the page.
+    pub text: String,
+    /// Its JSON Schema; of several keys, each by its path.
+    pub schema: Value,
+}
+
+impl ReferencePart {
+    /// The part that `asked` names: `grpo.kl_coef`, another accepted name of a key, `grpo`, or `grpo.kl`.
+    ///
+    /// # Errors
+    ///
+    /// If nothing has this name; the error suggests one.
+    pub fn find(asked: &str) -> Result<Self, String> {
+        let schema = Schema::get();
+        let all = everything(schema);
+        let asked = asked.trim_matches(['[', ']', '.']);
+        let named = |(path, field): &&(String, &Field)| {
+            let aliases = field.aliases.iter().map(|alias| beside(path, alias));
+            path == asked || aliases.into_iter().any(|alias| alias == asked)
+        };
+        if let Some((path, field)) = all.iter().find(named) {
+            return Ok(Self { text: entry(field, path), schema: node(path) });
+        }
+        let begins = |(path, field): &&(String, &Field)| {
+            path.starts_with(asked) && !matches!(field.kind, Kind::Section(_))
+        };
+        let found: Vec<_> = all.iter().filter(begins).collect();
+        if asked.is_empty() || found.is_empty() {
+            return Err(suggestion(asked, siblings(asked, schema), schema));
+        }
+        let text: Vec<String> = found.iter().map(|(path, field)| entry(field, path)).collect();
+        let schemas: Map<String, Value> =
+            found.iter().map(|(path, _)| (path.clone(), node(path))).collect();
+        Ok(Self { text: text.join("\n"), schema: schemas.into() })
+    }
+}
+
+/// Sections and keys with their paths, in the order of the structs.
+fn everything(schema: &Schema) -> Vec<(String, &Field)> {
+    fn walk<'a>(fields: &'a [Field], path: &str, out: &mut Vec<(String, &'a Field)>) {
+        for field in fields {
+            let path = join(path, &field.name);
+            out.push((path.clone(), field));
+            if let Kind::Section(inner) = &field.kind {
+                walk(inner, &path, out);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    walk(&schema.fields, "", &mut out);
+    out
+}
+
+/// Another name of a key, with its section.
+fn beside(path: &str, alias: &str) -> String {
+    join(path.rsplit_once('.').map_or("", |(section, _)| section), alias)
+}
+
+/// The fields of the section that a path names, else those of the top level.
+fn siblings<'a>(asked: &str, schema: &'a Schema) -> &'a [Field] {
+    let section = asked.rsplit_once('.').map(|(section, _)| section);
+    let found = everything(schema).into_iter().find(|(path, _)| Some(path.as_str()) == section);
+    match found.map(|(_, field)| &field.kind) {
+        Some(Kind::Section(fields)) => fields,
+        _ => &schema.fields,
+    }
+}
+
+/// The text of a key or of a section.
+fn entry(field: &Field, path: &str) -> String {
+    let mut out = String::new();
+    match &field.kind {
+        Kind::Section(inner) => {
+            let _ = write!(out, "\n## `[{path}]`\n\n{}\n", field.doc);
+            keys(inner, path, &mut out);
+        }
+        _ => key(field, path, &mut out),
+    }
+    out.trim_start().to_owned()
+}
+
+/// The JSON Schema of a path, without references to the rest.
+fn node(path: &str) -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let root = settings.into_generator().into_root_schema_for::<Config>().to_value();
+    let step = |node: Option<Value>, name: &str| node?.get("properties")?.get(name).cloned();
+    path.split('.').fold(Some(root), step).unwrap_or_default()
 }
 
 fn keys(fields: &[Field], path: &str, out: &mut String) {

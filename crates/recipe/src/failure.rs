@@ -30,7 +30,7 @@ use whetstone_train::inputs::InputError;
 
 use crate::model_failure::ModelFailure;
 use crate::tasks::TasksError;
-use crate::text::{counted, many};
+use crate::text::{counted, many, plain};
 
 /// How to create a file of tasks.
 const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
@@ -98,6 +98,14 @@ pub enum Failure {
     SolverFamily {
         /// The given name.
         name: String,
+    },
+    /// A key or a section that there is not.
+    #[error("there is no key or section `{}`", plain(key, 100))]
+    UnknownKey {
+        /// The given name.
+        key: String,
+        /// The nearest one.
+        hint: String,
     },
     /// Models could not be generated.
     #[error(transparent)]
@@ -337,7 +345,8 @@ impl Failure {
                 let what = format!("leave out `--{flag}`, or start a new run with another name");
                 return Some(what.into());
             }
-            Self::RunExists { hint, .. }
+            Self::UnknownKey { hint, .. }
+            | Self::RunExists { hint, .. }
             | Self::Stages { hint, .. }
             | Self::Server { hint, .. }
             | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),

@@ -67,6 +67,15 @@ pub fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
+/// A rate with three significant digits or, of a thousand and more, in whole numbers: `0.17`, `1.50`, `17.2`, `1720`.
+pub fn rate(per_second: f64) -> String {
+    match per_second {
+        100.0.. => format!("{per_second:.0}"),
+        10.0.. => format!("{per_second:.1}"),
+        _ => format!("{per_second:.2}"),
+    }
+}
+
 /// A time as people say it: `41 s`, `12 min`, `1.7 h`, `9 h`, `2.5 days`.
 pub fn duration(seconds: f64) -> String {
     let (minutes, hours) = (seconds / 60.0, seconds / 3600.0);
@@ -101,6 +110,12 @@ mod tests {
         assert_eq!(points(&better), "+18.7 points [+13.9, +23.6]");
         let found = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
         assert_eq!(estimate(&found), "12.3 % [8.0, 16.9]");
+    }
+
+    #[test]
+    fn a_rate_has_as_many_digits_as_mean_something() {
+        let told = [0.166_66, 1.5, 17.1915, 171.915, 1_719.15].map(rate);
+        assert_eq!(told, ["0.17", "1.50", "17.2", "172", "1719"]);
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub mod journal;
 pub mod outputs;
 pub mod overview;
 pub mod plain_file;
+pub mod program;
 pub mod report;
 pub mod run_dir;
 pub mod scalars;

@@ -9,6 +9,7 @@ use whetstone_recipe::text::counted;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::next::NextCommand;
 use crate::printer::Printer;
 use crate::summary::Lines;
 
@@ -59,6 +60,8 @@ pub(crate) fn run(args: &PromptsArgs, printer: Printer) -> anyhow::Result<Exit> 
         printer.json(&summary)?;
     } else {
         printer.raw(&text(&summary))?;
+        let mock = NextCommand::whet("rollout --mock --prompts").path(&args.out_train);
+        mock.words("--out rollouts.jsonl").say(printer);
     }
     Ok(Exit::Done)
 }

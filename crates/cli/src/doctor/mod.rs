@@ -10,7 +10,9 @@ use whetstone_recipe::text::counted;
 use crate::cli::{DoctorArgs, ProbeFeature};
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::printer::{Printer, Tone};
+use crate::version::Build;
 
 /// Runs every check.
 pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -76,6 +78,8 @@ fn print_labels(tokens: &[LabelledToken], printer: Printer) -> anyhow::Result<()
 fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result<Exit> {
     #[derive(Serialize)]
     struct DoctorOutput<'a> {
+        #[serde(flatten)]
+        build: Build,
         total: usize,
         passed: usize,
         warnings: usize,
@@ -87,15 +91,17 @@ fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result
         (count(Status::Pass), count(Status::Warn), count(Status::Fail));
     let total = findings.len();
     if json {
-        printer.json(&DoctorOutput { total, passed, warnings, failed, checks: findings })?;
+        let build = Build::get();
+        printer.json(&DoctorOutput { build, total, passed, warnings, failed, checks: findings })?;
     } else {
         let (all, warned) = (counted(total, "check"), counted(warnings, "warning"));
         printer.data(format_args!("\n{all}: {passed} passed, {warned}, {failed} failed"))?;
-        printer.note(if failed == 0 {
-            "This machine is fit."
+        if failed == 0 {
+            printer.note("This machine is fit.");
+            NextCommand::whet("quickstart").say(printer);
         } else {
-            "Fix what failed, then run this again."
-        });
+            printer.note("Fix what failed, then run this again.");
+        }
     }
     Ok(if failed == 0 { Exit::Done } else { Exit::No })
 }

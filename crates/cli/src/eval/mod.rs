@@ -13,6 +13,7 @@ use whetstone_recipe::evaluation;
 
 pub use self::args::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 use crate::train::stop;
@@ -39,6 +40,8 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&results)?;
             } else {
                 printer.raw(&summary::text(&results, &args.out, printer))?;
+                let report = NextCommand::whet("report").path(&args.out);
+                report.words("--tasks").path(&args.tasks).say(printer);
             }
             Ok(ending(&results))
         }

@@ -11,6 +11,7 @@ use whetstone_recipe::model_failure::ModelFailure;
 
 use super::table;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::printer::Printer;
 
 /// Default length of a sequence in tokens.
@@ -86,6 +87,7 @@ pub(super) fn run(args: &InfoArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.json(&info)?;
     } else {
         printer.raw(&table::text(&info))?;
+        NextCommand::whet("bench").word(&args.model).say(printer);
     }
     Ok(Exit::Done)
 }

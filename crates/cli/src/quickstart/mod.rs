@@ -13,6 +13,7 @@ use whetstone_recipe::quickstart;
 
 pub use self::args::QuickstartArgs;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 use crate::train::stop;
@@ -26,7 +27,11 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     match quickstart::run(&args.request(), &stop, &printer)? {
         Outcome::Planned(plan) => return dry_run(&plan, args.json, printer),
         Outcome::Done(Ok(report)) if args.json => printer.json(&report)?,
-        Outcome::Done(Ok(report)) => printer.raw(&summary::text(&report, printer))?,
+        Outcome::Done(Ok(report)) => {
+            printer.raw(&summary::text(&report, printer))?;
+            printer.note("the same training by its own command:");
+            NextCommand::given(&report.next).say(printer);
+        }
         Outcome::Done(Err(stopped)) => {
             if args.json {
                 printer.json(&stopped)?;

@@ -1,6 +1,7 @@
 //! `whet quickstart` with a recipe in stages: runs it and prints its comparison.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use whetstone_recipe::quickstart::staged::{StagedOutcome, StagedRecipe, StagedReport};
@@ -11,6 +12,7 @@ use super::QuickstartArgs;
 use super::args::Recipe;
 use super::{rlhf, solver};
 use crate::exit::Exit;
+use crate::next::board_of;
 use crate::printer::Printer;
 use crate::train::stop;
 
@@ -31,7 +33,10 @@ pub(super) fn run(
                 .note(format_args!("stopped; completed stages are kept, resume with `{resume}`"));
         }
         StagedOutcome::Done(report) if args.json => printer.json(&report)?,
-        StagedOutcome::Done(report) => printer.raw(&text(args.recipe, &report, printer))?,
+        StagedOutcome::Done(report) => {
+            printer.raw(&text(args.recipe, &report, printer))?;
+            board_of(Path::new(&report.run)).say(printer);
+        }
     }
     Ok(Exit::Done)
 }

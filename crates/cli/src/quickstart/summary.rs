@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use whetstone_recipe::report::{Figures, QuickstartReport, Side};
-use whetstone_recipe::text::{estimate, points};
+use whetstone_recipe::text::{estimate, points, rate};
 
 use crate::figures::judged;
 use crate::printer::Printer;
@@ -16,7 +16,6 @@ pub(super) fn text(report: &QuickstartReport, printer: Printer) -> String {
     verdicts(&mut text, report);
     times(&mut text, report);
     files(&mut text, report);
-    let _ = writeln!(text, "\nnext, the same training by its own command:\n  {}", report.next);
     text
 }
 
@@ -81,8 +80,9 @@ fn times(text: &mut String, report: &QuickstartReport) {
     let _ = writeln!(text, "  {:<16} {:>8.1}", "all", times.all_seconds);
     let _ = writeln!(
         text,
-        "  in training {:.0} tokens/s and {:.0} programs/s while rollouts were sampled and judged",
-        times.training_tokens_per_s, times.training_programs_per_s
+        "  in training {} tokens/s and {} programs/s while rollouts were sampled and judged",
+        rate(times.training_tokens_per_s),
+        rate(times.training_programs_per_s)
     );
 }
 
@@ -128,7 +128,7 @@ mod tests {
   training             20.0
   after                 2.0
   all                  23.8
-  in training 200 tokens/s and 2 programs/s while rollouts were sampled and judged
+  in training 200 tokens/s and 2.00 programs/s while rollouts were sampled and judged
 
   run          runs/q
   student      runs/q/student
@@ -137,10 +137,6 @@ mod tests {
   events       runs/q/events.jsonl
   report       runs/q/quickstart.json
   page         runs/q/report.html
-
-next, the same training by its own command:
-  whet train grpo --config runs/q/config.toml --tasks runs/q/train.jsonl \
---traces runs/q/teacher_traces.jsonl --held-out runs/q/val.jsonl --run grpo-1 --set training.max_steps=120
 ";
 
     #[test]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use whetstone_recipe::find::open_run;
 use whetstone_recipe::observer::Progress as _;
 use whetstone_recipe::stages::write_stage_pages;
+use whetstone_recipe::text::many;
 use whetstone_record::error::FileError;
 use whetstone_record::report::{self, Contents, PageRequest, evaluation};
 
@@ -119,5 +120,6 @@ fn summary(bytes: u64, contents: Contents) -> String {
     let size = bytes as f64 / 1e6;
     let readable = if shown < completions { format!(", {shown} to read") } else { String::new() };
     let hint = if completions > 0 && tasks == 0 { NO_TASKS } else { "" };
-    format!("{size:.1} MB: {completions} completions of {steps} steps{readable}{hint}")
+    let (completions, steps) = (many(completions, "completion"), many(steps, "step"));
+    format!("{size:.1} MB: {completions} of {steps}{readable}{hint}")
 }

@@ -13,6 +13,7 @@ use whetstone_rollout::sample::SampleSummary;
 pub use self::args::RolloutArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 use crate::train::stop;
@@ -48,11 +49,16 @@ fn sampled(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
             if args.json {
                 printer.json(&found)?;
             } else {
-                printer.raw(&summary::sampled(&found, &args.prompts))?;
+                printer.raw(&summary::sampled(&found))?;
+                next(args).say(printer);
             }
             Ok(ending(&found))
         }
     }
+}
+
+fn next(args: &RolloutArgs) -> NextCommand {
+    NextCommand::whet("score").path(&args.out).words("--prompts").path(&args.prompts)
 }
 
 /// The exit code: 1 if a reply is missing.
@@ -75,6 +81,7 @@ fn mock(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.json(&summary)?;
     } else {
         printer.raw(&summary::mock(&summary))?;
+        next(args).say(printer);
     }
     if summary.without_reference > 0 {
         let tasks = counted(summary.without_reference, "task");

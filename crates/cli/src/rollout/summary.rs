@@ -1,7 +1,5 @@
 //! What was written, as a person reads it.
 
-use std::path::Path;
-
 use whetstone_data::phaser::mock::MockSummary;
 use whetstone_recipe::text::{counted, duration, many, plain};
 use whetstone_rollout::sample::SampleSummary;
@@ -9,7 +7,7 @@ use whetstone_rollout::sample::SampleSummary;
 use crate::summary::Lines;
 
 /// Rollouts of a model.
-pub(super) fn sampled(found: &SampleSummary, prompts: &Path) -> String {
+pub(super) fn sampled(found: &SampleSummary) -> String {
     let SampleSummary { out, rollouts, resumed, cut_off, tokens, .. } = found;
     let model = plain(&found.model, 100);
     let mut lines: Lines = vec![format!(
@@ -26,8 +24,6 @@ pub(super) fn sampled(found: &SampleSummary, prompts: &Path) -> String {
         lines.push(format!("  resumed  {resumed} of an earlier process"));
     }
     lines.push(format!("  time     {}", duration(found.seconds)));
-    let (out, prompts) = (out.display(), prompts.display());
-    lines.push(format!("  next     whet score {out} --prompts {prompts}"));
     lines.join("\n") + "\n"
 }
 
@@ -50,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_has_the_counts_and_the_next_command() {
+    fn the_summary_has_the_counts() {
         let found = SampleSummary {
             v: 1,
             out: "r.jsonl".into(),
@@ -65,13 +61,12 @@ mod tests {
             tokens: Some(1200),
             seconds: 90.0,
         };
-        let text = sampled(&found, Path::new("t.jsonl"));
+        let text = sampled(&found);
         let expected = "16 rollouts of m to 2 prompts into r.jsonl\n  tokens   1200 tokens\n  \
-                        cut off  3 by the limit on tokens\n  time     2 min\n  \
-                        next     whet score r.jsonl --prompts t.jsonl\n";
+                        cut off  3 by the limit on tokens\n  time     2 min\n";
         assert_eq!(text, expected);
         let server = SampleSummary { tokens: None, resumed: 5, ..found };
-        let text = sampled(&server, Path::new("t.jsonl"));
+        let text = sampled(&server);
         assert!(!text.contains("tokens  ") && text.contains("\n  resumed  5 of"), "{text}");
     }
 }

@@ -7,12 +7,14 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use whetstone_core::metric::{self, Metric};
 use whetstone_recipe::find::open_run;
+use whetstone_recipe::text::many;
 use whetstone_record::error::ViewError;
 use whetstone_record::overview::{Overview, RunState, runs};
 use whetstone_record::scalars::{csv, tensorboard};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::next::NextCommand;
 use crate::printer::Printer;
 
 /// `whet runs`, or `whet runs csv` and `whet runs tensorboard`.
@@ -102,14 +104,16 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
             let view = open_run(run)?;
             let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
             let (out, steps) = tensorboard(&view, &folder).map_err(Failure::View)?;
-            wrote(&out, steps, printer)
+            wrote(&out, steps, printer)?;
+            NextCommand::given("tensorboard --logdir").path(&folder).say(printer);
+            Ok(Exit::Done)
         }
     }
 }
 
 fn wrote(out: &Path, steps: u64, printer: Printer) -> anyhow::Result<Exit> {
     printer.data(out.display())?;
-    printer.note(format_args!("{steps} steps"));
+    printer.note(many(steps, "step"));
     Ok(Exit::Done)
 }
 
@@ -135,13 +139,17 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
     }
     if runs.is_empty() {
         printer.note(format_args!("no runs in `{}`", dir.display()));
+        NextCommand::whet("quickstart").say(printer);
         return Ok(Exit::Done);
     }
     let width = runs.iter().map(|run| run.name.len()).max().unwrap_or(0).max("run".len());
     let head = ["state", "stage", "step", "reward", "pass", "alarms", "size", "last event"];
     printer.data(format_args!("{:<width$}  {}", "run", row(head.map(str::to_owned))))?;
-    for run in runs {
+    for run in &runs {
         printer.data(format_args!("{:<width$}  {}", run.name, row(cells(run))))?;
+    }
+    if let Some(newest) = runs.iter().max_by_key(|run| run.last_ms) {
+        NextCommand::whet("report").path(&dir.join(&newest.name)).say(printer);
     }
     Ok(Exit::Done)
 }

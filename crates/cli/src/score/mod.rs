@@ -10,6 +10,7 @@ use whetstone_rollout::score::ScoreSummary;
 pub use self::args::{AdvantageArg, ScoreArgs};
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 
@@ -23,6 +24,12 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&report)?;
             } else {
                 summary::print(&report, &output, &report_file, printer)?;
+                if report.scored > 0 {
+                    let train =
+                        NextCommand::whet("train grpo --run grpo-1 --rollouts").path(&output);
+                    let train = train.words("--tasks").path(&args.prompts);
+                    train.words("--set dual_source.teacher_sft_weight=0").say(printer);
+                }
             }
             Ok(ending(&report))
         }

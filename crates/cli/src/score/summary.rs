@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use whetstone_recipe::text::many;
+use whetstone_recipe::text::{many, rate};
 use whetstone_rollout::cache::Lookups;
 use whetstone_rollout::score::{CODE_GATE, ScoreSummary, rejected_path};
 
@@ -40,12 +40,12 @@ fn text(report: &ScoreSummary, output: &Path, printer: Printer) -> String {
 
 fn head(text: &mut Lines, report: &ScoreSummary, output: &Path) {
     text.push(format!(
-        "{} of {} scored into {}, in {:.1} s ({:.0} lines/s)",
+        "{} of {} scored into {}, in {:.1} s ({} lines/s)",
         report.scored,
         many(report.lines, "line"),
         output.display(),
         report.wall_seconds,
-        report.lines_per_second
+        rate(report.lines_per_second)
     ));
     if report.resumed > 0 {
         let resumed = many(report.resumed, "line");

@@ -3,12 +3,14 @@
 mod args;
 mod summary;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use whetstone_recipe::stages::{self, StagesOutcome, StopFlags};
 
 pub use self::args::StagesArgs;
 use crate::exit::Exit;
+use crate::next::board_of;
 use crate::printer::Printer;
 use crate::train::stop;
 
@@ -25,6 +27,9 @@ pub(crate) fn run(args: &StagesArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&end)?;
             } else {
                 printer.raw(&summary::text(&end))?;
+                if end.done {
+                    board_of(Path::new(&end.run)).say(printer);
+                }
             }
             if end.stopped {
                 let file = args.file.display();

@@ -11,6 +11,7 @@ use whetstone_rollout::teach::TeachSummary;
 pub use self::args::{TeachArgs, TeacherArg};
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 
@@ -27,9 +28,20 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&report)?;
             } else {
                 summary::print(&report, args, printer)?;
+                if report.responses > 0 {
+                    next(args).say(printer);
+                }
             }
             Ok(ending(&report, args.strict))
         }
+    }
+}
+
+/// Training on what was written.
+fn next(args: &TeachArgs) -> NextCommand {
+    match &args.rows {
+        Some(rows) => NextCommand::whet("train sft --run sft-1 --rows").path(rows),
+        None => NextCommand::whet("train sft --run sft-1 --traces").path(&args.out),
     }
 }
 

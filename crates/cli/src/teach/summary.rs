@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use whetstone_recipe::text::{many, percent, plain};
+use whetstone_recipe::text::{many, percent, plain, rate};
 use whetstone_record::batch::path_beside;
 use whetstone_rollout::teach::{TeachSummary, TeacherCounts};
 
@@ -57,8 +57,8 @@ fn head(text: &mut Lines, report: &TeachSummary, output: &Path) {
         report.wall_seconds,
     ));
     if report.requests > 0 {
-        let (requests, rate) = (many(report.requests, "request"), report.requests_per_second);
-        text.push(format!("  {requests}, {rate:.1} a second"));
+        let (requests, each) = (many(report.requests, "request"), report.requests_per_second);
+        text.push(format!("  {requests}, {} a second", rate(each)));
     }
     if report.resumed > 0 {
         text.push(format!("  {} had been stored before", many(report.resumed, "response")));

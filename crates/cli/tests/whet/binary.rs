@@ -11,6 +11,14 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
+impl Ran {
+    /// Standard error without the line at its end that names the next command.
+    pub(crate) fn err_before_next(&self) -> &str {
+        let last = self.err.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        if self.err[last..].starts_with("next: ") { &self.err[..last] } else { &self.err }
+    }
+}
+
 /// Runs `whet` in `folder`, with nothing of the caller's environment but the `PATH`.
 pub(crate) fn whet_in(folder: &Path, args: &[&str]) -> Ran {
     whet_under(folder, args, &[])

@@ -75,6 +75,15 @@ fn a_reward_that_pays_a_stub_is_warned_of_with_its_figure_and_is_no_problem() {
 }
 
 #[test]
+fn a_number_format_that_nothing_computes_in_is_warned_of() {
+    let ran = whet_with("[student]\ndtype = \"f16\"\n", &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.starts_with("warning: config.toml:2:9: `student.dtype`: has no effect so far"));
+    let ran = whet_with("[student]\ndtype = \"bf16\"\n", &["config", "check", "config.toml"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+}
+
+#[test]
 fn what_grpo_refuses_is_a_problem_of_a_config_for_it_and_else_said_with_the_command() {
     check(
         "[grpo]\nnum_samples_per_prompt = 6\n",

@@ -34,7 +34,7 @@ good.jsonl: tasks, ok
   ids: 1, none stands twice
   fields that are not of this kind, and pass through unread: url (1 line)
 ";
-    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, said, ""));
+    assert_eq!((ran.code, ran.out.as_str(), ran.err_before_next()), (0, said, ""));
     let ran = check(dir.path(), &["bad.jsonl"]);
     let said = "\
 bad.jsonl: tasks, wrong

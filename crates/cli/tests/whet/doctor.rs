@@ -66,6 +66,9 @@ fn json_counts_what_it_lists() {
     let checks = report["checks"].as_array().unwrap();
     let count = |status: &str| checks.iter().filter(|check| check["status"] == status).count();
     assert_eq!(report["total"], checks.len());
+    let version = whet_with("", &["-V"]).out;
+    let commit = report["commit"].as_str().unwrap_or("unknown commit");
+    assert!(version.contains(commit) && version.contains(report["version"].as_str().unwrap()));
     assert_eq!(report["passed"], count("PASS"));
     assert_eq!(report["warnings"], count("WARN"));
     assert_eq!(report["failed"], count("FAIL"));

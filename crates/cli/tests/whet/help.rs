@@ -28,9 +28,15 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn the_version_is_the_packages() {
-    let ran = whet_with("", &["--version"]);
-    assert_eq!(ran.out, format!("whet {}\n", env!("CARGO_PKG_VERSION")));
+fn options_of_every_command_stand_together_at_the_end() {
+    for args in [&["generate", "-h"][..], &["eval", "-h"], &["config", "show", "-h"]] {
+        let help = whet_with("", args).out;
+        let global = help.split("\nGlobal options:\n").nth(1).expect(&help);
+        let flags: Vec<_> = global.lines().filter(|line| line.contains("--")).collect();
+        let named = |name: &str| flags.iter().any(|line| line.contains(name));
+        assert!(flags.len() == 3 && named("--verbose") && named("--quiet"), "{args:?}: {global}");
+        assert!(named("--color"), "{args:?}: {global}");
+    }
 }
 
 #[test]

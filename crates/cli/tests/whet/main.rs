@@ -1,5 +1,6 @@
 //! The real binary, run as a user runs it.
 
+mod about;
 mod binary;
 mod board;
 mod board_page;
@@ -26,6 +27,7 @@ mod last_run;
 mod missing_files;
 mod model_info;
 mod model_new;
+mod next;
 mod pairs;
 mod phaser_tasks;
 mod prepare;
@@ -52,6 +54,7 @@ mod teach;
 mod teach_episodes;
 mod teach_kill;
 mod teach_solver;
+mod terminal;
 mod thinking;
 mod tiny_gguf;
 mod tiny_model;

@@ -10,7 +10,7 @@ use crate::tiny_model::{poke, tiny, tiny_chat};
 fn info(family: &str, flags: &[&str]) -> Value {
     let dir = tiny_chat(family);
     let ran = whet_in(dir.path(), &[&["model", "info", "model", "--json"], flags].concat());
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""));
     serde_json::from_str(&ran.out).expect("JSON")
 }
 

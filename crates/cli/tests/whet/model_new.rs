@@ -48,7 +48,7 @@ fn new(dir: &Path, flags: &[&str]) -> Ran {
 fn made(flags: &[&str]) -> (TempDir, Value) {
     let dir = corpus();
     let ran = new(dir.path(), &[&["m", "--corpus", "traces.jsonl", "--json"], flags].concat());
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""));
     let found = serde_json::from_str(&ran.out).expect("JSON");
     (dir, found)
 }
@@ -86,7 +86,7 @@ fn what_is_said_is_what_the_directory_holds() {
 fn the_page_tells_parameters_bytes_vocabulary_and_lengths() {
     let dir = corpus();
     let ran = new(dir.path(), &["m", "--corpus", "traces.jsonl", "--dtype", "f32"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""));
     // The embedding; norms, attention (q and o 16x16, k and v 8x16, gains of 8) and network; a norm.
     let (table, layer) = (280 * 16, 2 * 16 + 2 * 256 + 2 * 128 + 2 * 8 + 3 * 24 * 16);
     let total = table + layer + 16;

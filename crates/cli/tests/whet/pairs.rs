@@ -43,7 +43,7 @@ fn judged_rollouts_become_pairs_that_are_counted_by_origin_and_reason() {
     scored(dir.path());
     let flags = [&ROLLOUTS[..], &["--out-val", "val.jsonl", "--val-fraction", "0.4"]].concat();
     let ran = pairs(dir.path(), &flags);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""), "{}", ran.out);
     assert!(ran.out.starts_with("8 pairs of 2 tasks into pairs.jsonl, in "), "{}", ran.out);
     assert!(ran.out.contains("\n4 pairs of 1 task into val.jsonl\n"), "{}", ran.out);
     let row = |name: &str, rest: &str| format!("\n  {name:<28} {rest}");

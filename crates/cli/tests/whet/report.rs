@@ -13,7 +13,7 @@ fn the_page_lies_in_the_run_and_a_name_is_enough_to_find_it() {
     hostile_run(&dir.path().join("runs"));
     let ran = whet_in(dir.path(), &["report", "hostile"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "runs/hostile/report.html\n"), "{}", ran.err);
-    assert!(ran.err.contains("4 completions of 1 steps"), "{}", ran.err);
+    assert!(ran.err.contains("4 completions of 1 step"), "{}", ran.err);
     let ran = whet_in(dir.path(), &["report", "runs/hostile/", "--out", "page.html", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let report: Value = serde_json::from_str(&ran.out).unwrap();

@@ -76,7 +76,7 @@ fn the_student_that_ships_answers_phaser_prompts_which_are_scored_without_runnin
         "{}",
         ran.out
     );
-    assert!(ran.out.contains("next     whet score r.jsonl --prompts tasks.jsonl\n"), "{}", ran.out);
+    assert!(ran.err.ends_with("next: whet score r.jsonl --prompts tasks.jsonl\n"), "{}", ran.err);
     let before = fs::read(dir.path().join("r.jsonl")).unwrap();
     let kept = lines(&dir.path().join("r.jsonl"));
     assert_eq!(kept.len(), 4);

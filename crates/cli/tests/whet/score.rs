@@ -37,7 +37,7 @@ fn static_terms_alone_are_scored_and_no_verdict_is_claimed() {
     let lines = rollout("a", CODE) + &rollout("a", "I cannot.");
     let weighted = ["--skip-runtime", "--set", "reward.composite=weighted_sum"];
     let ran = score(dir.path(), &lines, &weighted);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""), "{}", ran.out);
     assert!(
         ran.out.starts_with("2 of 2 lines scored into rollouts.scored.jsonl, in "),
         "{}",

@@ -86,7 +86,7 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     let dir = bench();
     let cached = ["--cache", "out/cache.redb", "--skip-runtime"];
     let first = score(dir.path(), "out/mock_scored.jsonl", &cached);
-    assert_eq!((first.code, first.err.as_str()), (0, ""), "{}", first.out);
+    assert_eq!((first.code, first.err_before_next()), (0, ""), "{}", first.out);
     assert!(first.out.contains("report: out/mock_report.json"), "{}", first.out);
     assert!(first.out.contains("runtime, task: not run, for "), "{}", first.out);
     assert!(first.out.contains("paid without passing a check"), "{}", first.out);
@@ -203,7 +203,7 @@ fn an_outside_validator_says_what_programs_are_and_is_asked_once_for_each() {
     let answer = r#"{"parse":{"ok":true},"api":{"resolved":9,"unknown":[{"line":1,"column":1,"what":"Phaser.Orb"}]},"lifecycle":{"create":true,"new_game":false}}"#;
     let script = format!("cat > asked.$$\nmv asked.$$ asked\necho >> calls\necho '{answer}'\n");
     let ran = validated(dir.path(), &script, &["--cache", "c.redb"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""), "{}", ran.out);
     let lines = lines(dir.path(), "v_scored.jsonl");
     let programs =
         lines.iter().filter(|line| line["validation"]["facts"]["parse"]["ok"] == true).count();

@@ -60,7 +60,7 @@ fn each_infeasible_model_is_a_task_and_each_other_file_has_its_reason() {
     let dir = tempfile::tempdir().unwrap();
     models(dir.path());
     let ran = prepare(dir.path(), &["--model-bytes", "4096", "--json"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert_eq!((ran.code, ran.err_before_next()), (0, ""), "{}", ran.out);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let counts = &report["sources"]["models"];
     let count = |name: &str| counts[name].as_u64().unwrap();

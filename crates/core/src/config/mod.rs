@@ -229,6 +229,14 @@ impl Config {
     /// Settings that can run but are unlikely to be intended; empty if there are none.
     pub fn warnings(&self) -> Vec<Problem> {
         let mut warnings = self.grpo.warnings();
+        if self.student.dtype != Dtype::Bf16 {
+            warnings.push(Problem {
+                key: "student.dtype",
+                message: "has no effect so far: the CPU computes in f32 and a GPU in bf16"
+                    .to_owned(),
+                hint: "leave it out",
+            });
+        }
         let stub = self.reward.paid_to_a_stub();
         if stub > 0.0 {
             let full = stub + self.reward.function_weight.max(0.0);

@@ -10,7 +10,8 @@ pub struct StudentConfig {
     /// Name on the model hub, or the path of a model directory or GGUF file.
     #[schemars(length(min = 1))]
     pub model_name: String,
-    /// Number format of the weights on an accelerator; the CPU computes in f32.
+    /// Number format of the weights. Accepted, but without effect so far: the CPU computes in f32
+    /// and a GPU in bf16, whatever is set.
     #[schemars(extend("x-aliases" = ["torch_dtype"]))]
     pub dtype: Dtype,
     /// Store the frozen weights as 8-bit integers with a scale per row. Not available with

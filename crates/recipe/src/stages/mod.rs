@@ -47,6 +47,7 @@ use whetstone_core::config::DeviceChoice;
 use whetstone_core::with_causes;
 use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome as Ending, TimedEvent, now_ms};
+use whetstone_record::program;
 use whetstone_record::run_dir::RunDir;
 use whetstone_record::stages::{STAGES_DIR, StageRecord, StageState, Stages, stage_dir};
 
@@ -222,7 +223,7 @@ fn open(plan: &Plan, runs: &Path, name: &str, exists: bool) -> Result<RunDir, Fa
     let command: Vec<String> = std::env::args().collect();
     let event = Event::RunStarted {
         command: command.join(" "),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: program::version().to_owned(),
         seed: plan.loaded.config.seed,
     };
     run.append_event(&TimedEvent { time_ms: now, event })?;

@@ -39,7 +39,7 @@ pub enum Event {
     RunStarted {
         /// The command line that started it.
         command: String,
-        /// The version of the program.
+        /// The version of the program, with the commit if it is known.
         version: String,
         /// The seed everything random derives from.
         seed: u64,

@@ -21,6 +21,7 @@ use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
 use whetstone_record::plain_file::open_plain;
+use whetstone_record::program;
 use whetstone_record::run_dir::RunDir;
 use whetstone_rollout::collect::CollectError;
 
@@ -88,7 +89,7 @@ impl Session {
         let mut session = Self::new(run, stage, config);
         session.event(Event::RunStarted {
             command: command.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: program::version().to_owned(),
             seed: config.seed,
         })?;
         Ok(session)

@@ -9,6 +9,7 @@ use whetstone_recipe::pairs;
 pub(super) use self::args::PairsArgs;
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 
@@ -23,8 +24,17 @@ pub(crate) fn run(args: &PairsArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&summary)?;
             } else {
                 printer.raw(&table::text(&summary, args, printer))?;
+                next(args).say(printer);
             }
             Ok(Exit::Done)
         }
+    }
+}
+
+fn next(args: &PairsArgs) -> NextCommand {
+    let train = NextCommand::whet("train rm --run rm-1 --pairs").path(&args.out);
+    match &args.out_val {
+        Some(held_out) => train.words("--held-out-pairs").path(held_out),
+        None => train,
     }
 }

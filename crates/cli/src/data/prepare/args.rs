@@ -111,6 +111,11 @@ pub struct PrepareArgs {
 }
 
 impl PrepareArgs {
+    /// Whether models to repair are wanted.
+    pub(super) fn is_solver(&self) -> bool {
+        self.solver.is_named()
+    }
+
     /// The tasks to prepare.
     pub(super) fn request(&self, seed: Seed) -> PrepareRequest {
         PrepareRequest {

@@ -102,7 +102,15 @@ fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -
     for input in report.inputs.iter().filter(|input| input.passed_over) {
         text.push(format!("\n  passed over {}", input.path.display()));
     }
-    text.push(format!("\n  everything that was dropped is in {}", out.join(REPORT).display()));
+    let report_file = out.join(REPORT);
+    let dropped =
+        [total.bad, total.left_out, total.contaminated, total.duplicates, total.over_limit];
+    let what = if dropped.iter().sum::<u64>() + report.left_out.len() as u64 > 0 {
+        "everything that was dropped is in"
+    } else {
+        "nothing was dropped; the report is in"
+    };
+    text.push(format!("\n  {what} {}", report_file.display()));
     text.join("\n") + "\n"
 }
 

@@ -3,6 +3,8 @@
 mod args;
 mod table;
 
+use std::path::Path;
+
 use whetstone_data::prove::ProofSummary;
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::validation;
@@ -10,6 +12,7 @@ use whetstone_recipe::validation;
 pub(super) use self::args::ValidateArgs;
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::observer::dry_run;
 use crate::printer::Printer;
 
@@ -23,10 +26,24 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
                 printer.json(&report)?;
             } else {
                 printer.raw(&table::text(&report, args, printer))?;
+                if report.total.proven > 0 {
+                    next(args).say(printer);
+                }
             }
             Ok(ending(&report, args.strict))
         }
     }
+}
+
+/// Proven tasks are kept first, and then solved by a teacher: their references are one without a server.
+fn next(args: &ValidateArgs) -> NextCommand {
+    if let Some(out) = &args.out {
+        return NextCommand::whet("teach --teacher reference --tasks").path(out);
+    }
+    let tasks = args.tasks.iter();
+    let validate = tasks.fold(NextCommand::whet("data validate"), |next, file| next.path(file));
+    let beside = args.tasks.first().and_then(|file| file.parent()).unwrap_or(Path::new(""));
+    validate.words("--out").path(&beside.join("proven.jsonl"))
 }
 
 /// The exit code. A task that could not be judged is an infrastructure failure.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use whetstone_data::prove::{Counts, ProofSummary};
-use whetstone_recipe::text::many;
+use whetstone_recipe::text::{many, rate};
 
 use super::ValidateArgs;
 use crate::printer::{Printer, Tone};
@@ -25,13 +25,14 @@ pub(super) fn text(report: &ProofSummary, args: &ValidateArgs, printer: Printer)
 
 #[expect(clippy::cast_precision_loss, reason = "programs are far below 2^53")]
 fn head(text: &mut Lines, report: &ProofSummary) {
-    let rate = report.programs as f64 / report.wall_seconds.max(1e-9);
+    let per_second = report.programs as f64 / report.wall_seconds.max(1e-9);
     text.push(format!(
-        "{} of {} proven, in {:.1} s ({} judged, {rate:.0}/s)",
+        "{} of {} proven, in {:.1} s ({} judged, {}/s)",
         report.total.proven,
         many(report.total.tasks, "task"),
         report.wall_seconds,
         many(report.programs, "program"),
+        rate(per_second),
     ));
     if report.resumed > 0 {
         let resumed = many(report.resumed, "program");

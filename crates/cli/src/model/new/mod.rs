@@ -13,6 +13,7 @@ pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
 use self::output::{CorpusInfo, NewModelOutput};
 use crate::exit::Exit;
+use crate::next::NextCommand;
 use crate::printer::Printer;
 
 /// Makes a model.
@@ -22,6 +23,8 @@ pub(super) fn run(args: &NewArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.json(&report)?;
     } else {
         printer.raw(&report.text())?;
+        let setting = format!("student.model_name={}", args.dir.display());
+        NextCommand::whet("train sft --run sft-1 --set").word(&setting).say(printer);
     }
     Ok(Exit::Done)
 }
