@@ -1,4 +1,4 @@
-//! Rules on documents: `paths`, `readme_twin`, `generated`, `changelog`, `adr`.
+//! Rules on documents: `paths`, `readme_twin`, `generated`, `changelog`, `adr`, `links`, `site`.
 
 use super::miniature::{CONFIG_PAGE, Miniature};
 use xtask::tidy::generated::{PAGES, check_against};
@@ -140,4 +140,34 @@ fn a_decision_is_in_the_index() {
         "docs/adr/README.md",
         "does not list `0003-three.md`",
     );
+}
+
+#[test]
+fn a_link_to_no_file_or_no_heading_is_found_with_its_line() {
+    let linked = |link: &str| Miniature::clean().append("docs/adr/0001-one.md", link);
+    let page = "docs/adr/0001-one.md:4";
+    linked("[a](0003-three.md)\n").check("links", page, "`0003-three.md` leads to no file");
+    linked("![a](../b.png)\n").check("links", page, "`../b.png` leads to no file");
+    linked("<img src=\"b.png\">\n").check("links", page, "`b.png` leads to no file");
+    linked("[a](0002-two.md#three)\n").check("links", page, "leads to no heading of that page");
+    linked("[a](#two)\n").check("links", page, "`#two` leads to no heading");
+    linked("[a](../../../b.md)\n").check("links", page, "leads out of the repository");
+}
+
+#[test]
+fn links_that_hold_and_links_to_other_hosts_are_tidy() {
+    Miniature::clean()
+        .append("docs/adr/0001-one.md", "[a](0002-two.md#two) [b](../../README.md#tests)\n")
+        .append("docs/adr/0001-one.md", "[c](https://example.org/d#e) `[f](g.md)` [h](#one)\n")
+        .check_tidy();
+}
+
+#[test]
+fn a_page_without_a_place_in_the_site_is_found() {
+    Miniature::clean().write("docs/guides/new.md", "# New\n").check(
+        "site",
+        "docs/guides/new.md",
+        "has no place in the docs site",
+    );
+    Miniature::clean().write("CONTRIBUTING.md", "# Contributing\n").check_tidy();
 }
