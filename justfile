@@ -53,6 +53,14 @@ advisories:
 gpu *flags:
     cargo xtask gpu {{ flags }}
 
+# The documents as a site in target/site; `just site --check` checks the one that is there
+site *flags:
+    cargo xtask site {{ flags }}
+
+# The README's pictures, from the report of a run; `just pictures --run DIR`
+pictures *flags:
+    cargo xtask pictures {{ flags }}
+
 # Benchmarks; `just bench --bench extract` runs one
 bench *filter:
     cargo bench --locked --package whetstone-benches {{ filter }}

@@ -2,7 +2,7 @@
 //! thousand that passed; a row of its own is seen.
 
 use std::env;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The names that `crates/cli/tests/whet/browser.rs` looks for.
 pub const NAMES: [&str; 4] =
@@ -10,13 +10,18 @@ pub const NAMES: [&str; 4] =
 
 /// Looks for a browser; if there is none, says how to get one.
 pub fn find() -> Result<(), String> {
+    program().map(drop)
+}
+
+/// The browser to start; if there is none, says how to get one.
+pub fn program() -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let has = |folder: &Path| NAMES.iter().any(|name| folder.join(name).is_file());
-    if env::split_paths(&path).any(|folder| has(&folder)) {
-        return Ok(());
-    }
-    Err("no Chromium is installed, so pages were not looked at; `apt-get install chromium` gets it"
-        .to_owned())
+    let places =
+        env::split_paths(&path).flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)));
+    places.into_iter().find(|place| place.is_file()).ok_or_else(|| {
+        "no Chromium is installed, so pages were not looked at; `apt-get install chromium` gets it"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use xtask::ci::Skipping;
 use xtask::steps::{self, STEPS};
-use xtask::{bare, ci, dist, docs, gpu, hostile, stats};
+use xtask::{bare, ci, dist, docs, gpu, hostile, pictures, site, stats};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -32,14 +32,16 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
         ["gpu", rest @ ..] => answer(gpu::run(root, rest, &mut io::stderr())),
         ["dist", rest @ ..] => answer(dist::run(root, rest, &mut io::stderr())),
         ["bare", rest @ ..] => bare::run(root, rest, &mut io::stderr()),
+        ["site", rest @ ..] => answer(site::run(root, rest, &mut io::stderr())),
+        ["pictures", rest @ ..] => answer(pictures::run(root, rest, &mut io::stderr())),
         [name] => match STEPS.iter().position(|step| step.name == *name) {
             Some(at) => ci::run(root, &STEPS[at..=at], Skipping::Told, &mut io::stderr()),
             None => usage(&format!("there is no step `{name}`")),
         },
         [] => usage("which step?"),
-        _ => {
-            usage("one step at a time, and only `ci`, `docs`, `gpu`, `dist` and `bare` have flags")
-        }
+        _ => usage(
+            "one step at a time; only `ci`, `docs`, `gpu`, `dist`, `bare`, `site` and `pictures` have flags",
+        ),
     }
 }
 

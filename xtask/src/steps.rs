@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::ci::Outcome;
-use crate::{bare, browser, cuda, dist, docs, hostile, stats, tidy};
+use crate::{bare, browser, cuda, dist, docs, hostile, pictures, site, stats, tidy};
 
 /// One step of CI, which is also a subcommand of `cargo xtask`.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +155,8 @@ pub fn help() -> String {
     text += &line("gpu", "tests and times of the kernels on a GPU [--bundle DIR | --run DIR]");
     text += &line("dist", dist::WHAT);
     text += &line("bare", bare::WHAT);
+    text += &line("site", site::WHAT);
+    text += &line("pictures", pictures::WHAT);
     text
 }
 
@@ -188,7 +190,7 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
             .collect();
         let steps = STEPS.iter().map(|step| step.name);
-        let beside = ["stats", "hostile", "gpu", "dist", "bare"];
+        let beside = ["stats", "hostile", "gpu", "dist", "bare", "site", "pictures"];
         let expected: Vec<&str> = std::iter::once("ci").chain(steps).chain(beside).collect();
         assert_eq!(listed, expected);
     }

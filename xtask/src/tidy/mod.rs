@@ -16,6 +16,7 @@ mod edges;
 pub mod generated;
 mod head;
 mod invariants;
+mod links;
 mod manifest;
 mod markdown;
 mod metrics;
@@ -26,6 +27,7 @@ mod recipes;
 mod rooms;
 pub(crate) mod rust_code;
 pub(crate) mod signatures;
+mod site;
 mod sizes;
 pub(crate) mod tree;
 pub mod words;
@@ -61,11 +63,13 @@ const RULES: &[Rule] = &[
     generated::check,
     head::check,
     invariants::check,
+    links::check,
     metrics::check,
     parameters::check,
     paths::check,
     readme_twin::check,
     recipes::check,
+    site::check,
     sizes::check,
     words::check,
 ];

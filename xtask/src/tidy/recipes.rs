@@ -8,7 +8,7 @@ const RULE: &str = "recipes";
 const FILE: &str = "justfile";
 
 /// Recipes that are not steps of CI.
-const EXTRA: &[&str] = &["default", "ci", "advisories", "bench", "fuzz", "gpu"];
+const EXTRA: &[&str] = &["default", "ci", "advisories", "bench", "fuzz", "gpu", "site", "pictures"];
 
 /// One recipe: its name and its lines.
 struct Recipe<'a> {

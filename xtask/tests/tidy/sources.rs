@@ -145,7 +145,8 @@ fn an_exception_that_excuses_nothing_is_a_problem() {
 #[test]
 fn every_forbidden_word_is_found_where_it_is_forbidden() {
     for word in WORDS {
-        let path = if word.reach == Reach::Pages { "docs/guides/a.md" } else { "configs/a.toml" };
+        let path =
+            if word.reach == Reach::Pages { "docs/guides/look.md" } else { "configs/a.toml" };
         let text = format!("first\nsee {}: x\n", word.text);
         let tree = Miniature::clean();
         tree.write(path, &text).check("words", &format!("{path}:2"), word.text);

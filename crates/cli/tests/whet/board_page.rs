@@ -67,6 +67,8 @@ fn a_run_that_begins_later_is_listed(browser: &mut Browser, runs: &Path) {
     browser.wait_until("document.querySelector('#runs tr').textContent.includes('grpo70.7')");
     drop(later);
     browser.wait_until("document.querySelector('#runs tr').textContent.includes('killed')");
+    let padding = browser.value("getComputedStyle(document.querySelector('.state')).padding");
+    assert_eq!(padding, "0px", "the state stands in the line of its run");
 }
 
 fn the_first_step_appears(browser: &mut Browser, run: &mut GrowingRun) {

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::binary::whet_in;
 use crate::browser::{self, Browser};
@@ -175,6 +175,10 @@ fn it_fits_a_phone_in_both_schemes(browser: &mut Browser) {
         let overflow = browser
             .value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
         assert_eq!(overflow, 0, "nothing is wider than the screen");
+        let cut = browser.value(
+            "[...document.querySelectorAll('.figures')].map((table) => table.scrollWidth - table.clientWidth)",
+        );
+        assert_eq!(cut, json!([0]), "no column of pass@k before and after is out of sight");
         let red = browser
             .value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])");
         assert_eq!(red.as_u64().unwrap() < 128, is_dark, "{scheme}");
