@@ -362,7 +362,7 @@ function verdictTone(verdict) {
 
 function share(value, isTick) {
   if (!Number.isFinite(value)) return String(value);
-  return `${isTick ? Number((100 * value).toPrecision(6)) : (100 * value).toFixed(1)} %`;
+  return `${isTick ? Number((100 * value).toPrecision(6)) : percentPoints(value)} %`;
 }
 
 function seconds(value) {

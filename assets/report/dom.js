@@ -75,8 +75,15 @@ function figure(value) {
   return size >= 1000 ? Math.round(value).toLocaleString("en") : String(short);
 }
 
+/** A share times a hundred, with one digit; a tie goes to the even digit, as in what `whet` prints. */
+function percentPoints(value) {
+  const hundredths = 100 * value;
+  const tieToEven = Math.abs(hundredths % 1) === 0.25 ? Math.sign(value) * 0.05 : 0;
+  return (hundredths - tieToEven).toFixed(1);
+}
+
 function percent(value) {
-  return `${(100 * value).toFixed(1)} %`;
+  return `${percentPoints(value)} %`;
 }
 
 function duration(seconds) {

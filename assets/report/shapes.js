@@ -30,10 +30,9 @@ function intervals(title, rows, note) {
   const host = el("div", { class: "plot" });
   const high = Math.min(1, 1.15 * Math.max(...rows.flatMap((row) => [row.before.high, row.after.high])));
   new ResizeObserver(() => replace(host, intervalPlot(title, rows, { high, width: host.clientWidth }))).observe(host);
-  const points = (value) => (100 * value).toFixed(1);
   const cell = ({ value, low, high: top }, sign) => [
-    el("b", {}, sign, points(value)), el("br"),
-    el("span", { class: "quiet" }, `${points(low)} to ${points(top)}`),
+    el("b", {}, sign, percentPoints(value)), el("br"),
+    el("span", { class: "quiet" }, `${percentPoints(low)} to ${percentPoints(top)}`),
   ];
   const numbers = rows.map(({ name, before, after, difference }) =>
     [name, cell(before, ""), cell(after, ""), cell(difference, difference.value > 0 ? "+" : "")]);

@@ -72,6 +72,7 @@ fn the_page_draws_finds_and_holds_still() {
     browser.look(1200, "light");
     browser.open(&real);
     every_chart_has_data(&mut browser);
+    shares_are_rounded_as_in_the_terminal(&mut browser);
     completions_are_found_by_verdict_and_by_text(&mut browser);
     the_keyboard_is_enough(&mut browser);
     it_fits_a_phone_in_both_schemes(&mut browser);
@@ -107,6 +108,15 @@ fn every_chart_has_data(browser: &mut Browser) {
     assert_eq!(numbers, 6, "a row of numbers for each step");
     let words = browser.value("document.querySelector('[data-chart=Loss]').textContent");
     assert!(words.as_str().unwrap().contains("advantages of a group sum to 0"), "{words}");
+}
+
+/// Ties such as 22.25 go to the even digit in both.
+fn shares_are_rounded_as_in_the_terminal(browser: &mut Browser) {
+    let shares = [0.2225, 0.2475, 0.5825, -0.0025, 0.29, 0.0, 1.0];
+    let dom = include_str!("../../../../assets/report/dom.js");
+    let script = format!("(() => {{ {dom}\nreturn {shares:?}.map(percentPoints); }})()");
+    let printed = shares.map(|share| format!("{:.1}", 100.0 * share));
+    assert_eq!(browser.value(&script), json!(printed));
 }
 
 /// Presses a filter and waits until the list is that of the filter.
