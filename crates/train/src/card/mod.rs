@@ -42,6 +42,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) config: &'a Config,
     pub(crate) student: &'a Student,
     pub(crate) view: &'a RunView,
+    /// Steps that the model was trained for.
+    pub(crate) steps: u64,
 }
 
 /// The card of a final model.
@@ -223,12 +225,23 @@ impl Subject<'_> {
     }
 
     fn figures(&self) -> String {
+        let heading = "## Figures of the training\n\n";
+        let Ok(summary) = Summary::read(self.view) else {
+            return format!("{heading}The events of the run could not be read.\n");
+        };
         let facts = self.student.facts.as_ref().map(|facts| facts.text.as_slice());
-        let figures = Summary::read(self.view).ok().map(|summary| figures::lines(&summary, facts));
-        let lines =
-            figures.unwrap_or_else(|| vec!["the events of the run could not be read".to_owned()]);
-        let lines: Vec<String> = lines.iter().map(|line| format!("- {line}\n")).collect();
-        format!("## Figures of the training\n\n{}", lines.concat())
+        let lines = figures::lines(&summary, facts).into_iter().map(|line| format!("- {line}\n"));
+        let before = self.steps.saturating_sub(summary.steps);
+        let earlier = if before > 0 {
+            format!(
+                "The training began with a checkpoint of another run, after step {before}, which `--from` names. The \
+                 figures are of the {} steps since.\n\n",
+                summary.steps
+            )
+        } else {
+            String::new()
+        };
+        format!("{heading}{earlier}{}", lines.collect::<String>())
     }
 }
 

@@ -6,8 +6,8 @@ use whetstone_core::config::Config;
 use super::escape::toml_string;
 use super::file_name;
 
-/// Where a run is and what it runs on: not a part of what was trained.
-const LEFT_OUT: &str = "run.";
+/// Where a run is and what it runs on, and the address of a teacher: not a part of what was trained.
+const LEFT_OUT: [&str; 2] = ["run.", "teacher."];
 
 /// A line for each setting that differs. Local paths are shortened to their last name: a card is published.
 pub(super) fn changed(config: &Config) -> Vec<String> {
@@ -34,7 +34,10 @@ fn collect(key: &str, pair: Pair<'_>, lines: &mut Vec<String>) {
             let default = default.get(name).unwrap_or(&Value::Null);
             collect(&key, Pair { given: value, default }, lines);
         }
-    } else if given != default && !given.is_null() && !key.starts_with(LEFT_OUT) {
+    } else if given != default
+        && !given.is_null()
+        && !LEFT_OUT.iter().any(|section| key.starts_with(section))
+    {
         lines.push(format!("{key} = {}", toml(given)));
     }
 }
@@ -73,6 +76,7 @@ mod tests {
         let mut config = Config { seed: 7, ..Config::default() };
         config.run.dir = "/home/someone/runs".to_owned();
         config.run.tensorboard = true;
+        config.teacher.api_url = "http://teacher.internal/v1/chat/completions".to_owned();
         config.student.model_name = "/home/someone/models/a\"b\n".to_owned();
         config.training.learning_rate = 1e-5;
         config.eval.k = vec![1, 2];

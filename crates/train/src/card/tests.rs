@@ -36,7 +36,8 @@ fn a_card_says_what_is_known_and_nothing_of_this_machine() {
     fs::write(dir.path().join("model/README.md"), "---\nlicense: apache-2.0\n---\n").unwrap();
     let text = |name: &str| {
         let run = run(dir.path(), name);
-        text(&Subject { stage: "grpo", config: &config, student: &student, view: run.view() })
+        let view = run.view();
+        text(&Subject { stage: "grpo", config: &config, student: &student, view, steps: 1 })
     };
     let card = text("one");
     assert!(!card.contains(&dir.path().display().to_string()), "{card}");
@@ -66,8 +67,10 @@ fn names_cannot_write_markdown_or_front_matter() {
     config.student.model_name = "org/na\n---\nlicense: mit\n# Owned <script>`".to_owned();
     config.reward.model = "a```\n</code><img src=x>".to_owned();
     let run = run(dir.path(), "one");
-    let card =
-        text(&Subject { stage: "grpo", config: &config, student: &student, view: run.view() });
+    let view = run.view();
+    let subject = Subject { stage: "grpo", config: &config, student: &student, view, steps: 4 };
+    let card = text(&subject);
+    assert!(card.contains("a checkpoint of another run, after step 3,"), "{card}");
     let (front, body) = split(&card);
     let front = front.unwrap();
     assert_eq!(value(front, "license").as_deref(), Some("other"));

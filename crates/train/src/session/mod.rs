@@ -356,7 +356,8 @@ impl Session {
         staged.put(STATE, format!("{text}\n").as_bytes())?;
         if name == FINAL_MODEL {
             let view = self.run.view();
-            let subject = Subject { stage: self.stage, config: &self.config, student, view };
+            let (stage, config, steps) = (self.stage, &self.config, progress.step);
+            let subject = Subject { stage, config, student, view, steps };
             staged.put(CARD, card::text(&subject).as_bytes())?;
         }
         // What was read from a device that failed is zeros: it is not kept.
