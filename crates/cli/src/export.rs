@@ -39,6 +39,10 @@ pub struct ExportArgs {
     #[arg(long, value_enum, value_name = "TYPE", default_value_t = DtypeArg::Bf16)]
     pub dtype: DtypeArg,
 
+    /// An evaluation whose figures go into the model card, e.g. `eval/grpo-1`; can be given several times
+    #[arg(long = "eval", value_name = "DIR")]
+    pub evaluations: Vec<PathBuf>,
+
     /// Print one JSON document instead
     #[arg(long)]
     pub json: bool,
@@ -50,8 +54,10 @@ Examples:
   whet export models/student --adapter runs/grpo-1/outputs/final_model --out models/sharper
   whet export runs/sft-1/outputs/final_model --out models/small --dtype bf16
   whet export grpo-1 --base-model Qwen/Qwen3-1.7B --out adapters/sharper
+  whet export grpo-1 --eval eval/grpo-1 --out models/sharper    with pass@k in its README.md
 
-The adapter itself is already a directory that PEFT loads; this is for tools that want one model.";
+The adapter itself is already a directory that PEFT loads; this is for tools that want one model.
+Every exported directory has a model card, README.md.";
 
 #[derive(Serialize)]
 struct ExportOutput {
@@ -67,6 +73,7 @@ pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
         out: &args.out,
         base_model: args.base_model.as_deref(),
         dtype: args.dtype.into(),
+        evaluations: &args.evaluations,
     };
     let parameters = export::run(&request, &printer)?;
     if args.json {

@@ -1,6 +1,6 @@
 //! A LoRA adapter merged into its base model, or rewritten for another name of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whetstone_core::config::Config;
 use whetstone_model::ExportOptions;
@@ -9,6 +9,7 @@ use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::weights::Dtype;
 
 use crate::device;
+use crate::export_card::{self, Exported, Form};
 use crate::failure::Failure;
 use crate::find::{Around, find};
 use crate::model_failure::ModelFailure;
@@ -27,6 +28,8 @@ pub struct ExportRequest<'a> {
     pub base_model: Option<&'a str>,
     /// Type of the stored weights.
     pub dtype: Dtype,
+    /// Directories of evaluations whose figures the model card gets.
+    pub evaluations: &'a [PathBuf],
 }
 
 /// Writes a model, or its adapter alone; returns the number of parameters.
@@ -35,6 +38,7 @@ pub struct ExportRequest<'a> {
 ///
 /// If the model cannot be read, or the directory cannot be written.
 pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize, Failure> {
+    let evaluations = export_card::evaluations(request.evaluations)?;
     let config = Config::default();
     let found = find(request.model, &Around::of(&config, observer))?;
     let found = found.with_adapter(request.adapter)?;
@@ -43,12 +47,16 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1 };
     let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)
         .map_err(ModelFailure::from)?;
-    let settings = found.adapter.map(|dir| decoder.load_adapter(&dir)).transpose();
+    let settings = found.adapter.as_deref().map(|dir| decoder.load_adapter(dir)).transpose();
     let settings = settings.map_err(ModelFailure::from)?;
     let (all, trained) = decoder.parameters().count();
     let Some(base) = request.base_model else {
         let options = ExportOptions { dtype: request.dtype, ..ExportOptions::default() };
         decoder.export_merged(&model, request.out, options).map_err(ModelFailure::from)?;
+        let base = settings.and_then(|settings| settings.base);
+        let (form, base) = (Form::Whole, base.as_deref());
+        let exported = Exported { from: &found, form, base, evaluations: &evaluations };
+        export_card::write(request.out, &exported)?;
         return Ok(all);
     };
     let known = settings.ok_or(Failure::Usage {
@@ -57,5 +65,8 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
     })?;
     let settings = AdapterSettings { base: Some(base.to_owned()), ..known };
     decoder.export_adapter(&settings, request.out, Dtype::F32).map_err(ModelFailure::from)?;
+    let (form, base) = (Form::Adapter, Some(base));
+    let exported = Exported { from: &found, form, base, evaluations: &evaluations };
+    export_card::write(request.out, &exported)?;
     Ok(trained)
 }

@@ -29,6 +29,7 @@ pub mod dry_run;
 pub mod environment;
 pub mod evaluation;
 pub mod export;
+mod export_card;
 pub mod failure;
 pub mod find;
 pub mod generation;

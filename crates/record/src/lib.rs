@@ -14,6 +14,7 @@
 //! | Every number comes back bit by bit, NaN and infinities in metrics included. | `journal/tests.rs`, `event/tests.rs` |
 //! | A file replaced by [`atomic::replace`] holds the old text or the new one, whenever a kill happens. | `atomic.rs` |
 //! | A checkpoint is complete or absent, and one is removed only after a newer one is complete. | `outputs.rs` |
+//! | An event file of TensorBoard cut at any byte is completed, with every step once. | `event_file.rs` |
 //! | Reading on from a position gives the same records as reading from the beginning, or an error if the file was replaced. | `tests/follow.rs` |
 //! | Two processes never write one run or one journal; a killed process holds no lock. | `tests/lock.rs` |
 //! | Opening a journal while its writer removes it creates a new one, not an unlinked one. | `journal/tests.rs` |
@@ -27,8 +28,8 @@
 //! blocking, [`journal`] appends to them, [`event`] and [`cursor`] define their contents,
 //! [`batch`] is resumable work on many items, [`outputs`] are directories that are complete or absent, [`run_dir`] combines them, [`stages`]
 //! records the stages of a run over several of them, [`overview`]
-//! summarises a run, [`report`] shows it as one page, and [`scalars`] exports its metrics to other
-//! programs.
+//! and [`summary`] summarise a run, [`report`] shows it as one page, and [`scalars`] exports its metrics to other
+//! programs, [`event_file`] to TensorBoard while it goes on.
 //!
 //! # Not here
 //!
@@ -46,6 +47,7 @@ pub mod batch;
 pub mod cursor;
 pub mod error;
 pub mod event;
+pub mod event_file;
 pub mod journal;
 pub mod outputs;
 pub mod overview;
@@ -55,4 +57,5 @@ pub mod report;
 pub mod run_dir;
 pub mod scalars;
 pub mod stages;
+pub mod summary;
 mod tensorboard;

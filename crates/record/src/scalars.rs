@@ -1,18 +1,19 @@
-//! The measurements of a run for other programs: a table, or a file for TensorBoard.
+//! The measurements of a run as a table for other programs.
 //!
-//! Both have what `events.jsonl` has, in its order: a step that a killed run computed twice is there
+//! It has what `events.jsonl` has, in its order: a step that a killed run computed twice is there
 //! once, since its event is.
+//!
+//! Not here: the file for TensorBoard, which is in `event_file.rs`.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::atomic::replace_with;
-use crate::error::{FileError, ViewError};
+use crate::error::ViewError;
 use crate::event::{Event, TimedEvent};
 use crate::overview::each_event;
 use crate::run_dir::RunView;
-use crate::tensorboard::Scalars;
 
 /// Writes a table with a row for each step: its number, its time, and a column for every metric. A
 /// metric that was not recorded in a step is empty. Returns the number of steps.
@@ -33,25 +34,6 @@ pub fn csv(view: &RunView, out: &Path) -> Result<u64, ViewError> {
         let cells: String = names.iter().map(cell).collect();
         writeln!(file, "{step},{}{cells}", timed.time_ms)
     })
-}
-
-/// Writes a file for TensorBoard into `folder`, and returns where it is and how many steps it has.
-pub fn tensorboard(view: &RunView, folder: &Path) -> Result<(PathBuf, u64), ViewError> {
-    let failed = FileError::at("create the directory", folder);
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut began = None;
-    each_event(view, |timed| {
-        began.get_or_insert(timed.time_ms);
-    })?;
-    let began = began.unwrap_or(0);
-    let out = folder.join(format!("events.out.tfevents.{}.whet", began / 1000));
-    let steps = written(view, &out, |file, timed| {
-        let Some(timed) = timed else { return Scalars::begin(file, began).map(drop) };
-        let Event::Metrics { step, values, .. } = &timed.event else { return Ok(()) };
-        let values = values.iter().map(|(name, value)| (name.as_str(), *value));
-        Scalars::go_on(file).step(timed.time_ms, *step, values)
-    })?;
-    Ok((out, steps))
 }
 
 /// Writes a file atomically: a head that belongs to no event, and then an entry for every event.
@@ -113,22 +95,5 @@ mod tests {
         assert_eq!(csv(&run(root.path()), &out).unwrap(), 2);
         let text = std::fs::read_to_string(&out).unwrap();
         assert_eq!(text, "step,time_ms,\"a,\"\"c\"\"\",b\n1,2000,2,0.1\n2,3000,,NaN\n");
-    }
-
-    #[test]
-    fn tensorboard_gets_a_head_and_a_record_for_each_step() {
-        let root = tempfile::tempdir().unwrap();
-        let (out, steps) = tensorboard(&run(root.path()), &root.path().join("tb")).unwrap();
-        assert_eq!(
-            (steps, out.file_name().unwrap().to_str()),
-            (2, Some("events.out.tfevents.2.whet"))
-        );
-        let bytes = std::fs::read(out).unwrap();
-        let (mut rest, mut records) = (&bytes[..], 0);
-        while let Some((length, _)) = rest.split_first_chunk::<8>() {
-            rest = &rest[usize::try_from(u64::from_le_bytes(*length)).unwrap() + 16..];
-            records += 1;
-        }
-        assert_eq!((records, rest.len()), (3, 0));
     }
 }

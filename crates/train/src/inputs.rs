@@ -153,7 +153,54 @@ pub fn known(view: &RunView) -> Result<Option<Known>, TrainError> {
     }
 }
 
+/// An input file of a run, as its record has it.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedInput<'a> {
+    /// Its purpose, in words.
+    pub what: &'static str,
+    /// The flag that names it, without dashes; `None` for what a setting names.
+    pub flag: Option<&'static str>,
+    /// Where it was.
+    pub path: &'a Path,
+    /// Its digest, in hexadecimal.
+    pub blake3: &'a str,
+}
+
 impl Known {
+    /// The files in the order of the record.
+    pub fn listed(&self) -> Vec<ListedInput<'_>> {
+        let list = &self.list;
+        let single = [
+            ("tasks", Some("tasks"), &list.tasks),
+            ("held-out tasks", Some("held-out"), &list.held_out),
+            ("traces of a teacher", Some("traces"), &list.traces),
+            ("SFT rows", Some("rows"), &list.rows),
+            ("rollouts", Some("rollouts"), &list.rollouts),
+            ("preference pairs", Some("pairs"), &list.pairs),
+            ("held-out preference pairs", Some("held-out-pairs"), &list.held_out_pairs),
+            ("adapter that the training began with", Some("from"), &list.adapter),
+            ("reward model", None, &list.reward_model),
+            ("process reward model", None, &list.process_model),
+        ];
+        let several = [
+            ("episodes", Some("rollouts"), &list.episodes),
+            ("held-out episodes", Some("held-out"), &list.held_out_episodes),
+        ];
+        let single = single
+            .into_iter()
+            .filter_map(|(what, flag, input)| input.as_ref().map(|input| (what, flag, input)));
+        let several = several
+            .into_iter()
+            .flat_map(|(what, flag, inputs)| inputs.iter().map(move |input| (what, flag, input)));
+        let listed = single.chain(several).map(|(what, flag, input)| ListedInput {
+            what,
+            flag,
+            path: &input.path,
+            blake3: &input.blake3,
+        });
+        listed.collect()
+    }
+
     /// The files for resuming, unless a given file differs from the original.
     ///
     /// # Errors
@@ -291,7 +338,7 @@ pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
 }
 
 /// The blake3 of a file, in hexadecimal.
-fn digest(path: &Path) -> Result<String, TrainError> {
+pub(crate) fn digest(path: &Path) -> Result<String, TrainError> {
     let mut hasher = blake3::Hasher::new();
     io::copy(&mut open(path)?, &mut hasher).map_err(FileError::at("read", path))?;
     Ok(hasher.finalize().to_hex().to_string())

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alarms;
+pub mod card;
 mod error;
 mod example;
 pub mod grpo;

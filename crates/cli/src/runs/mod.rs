@@ -1,6 +1,7 @@
 //! `whet runs`: lists runs and their state, and exports their metrics.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
@@ -9,8 +10,9 @@ use whetstone_core::metric::{self, Metric};
 use whetstone_recipe::find::open_run;
 use whetstone_recipe::text::many;
 use whetstone_record::error::ViewError;
+use whetstone_record::event_file::{EventFile, FOLDER};
 use whetstone_record::overview::{Overview, RunState, runs};
-use whetstone_record::scalars::{csv, tensorboard};
+use whetstone_record::scalars::csv;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -52,11 +54,19 @@ pub enum RunsCommand {
         /// Output folder [default: RUN/tensorboard]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+        /// Keep appending new steps until the run ends
+        ///
+        /// For a run that is training without `run.tensorboard`. It looks once a second.
+        #[arg(long)]
+        follow: bool,
     },
 }
 
 /// The folder of runs, unless another is named.
 const RUNS: &str = "runs";
+
+/// Time between two looks at a run that is followed.
+const POLL: Duration = Duration::from_secs(1);
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -64,6 +74,9 @@ Examples:
   whet runs --json | jq '.runs[] | select(.state == \"killed\") | .name'
   whet runs csv grpo-1                       writes runs/grpo-1/metrics.csv
   whet runs tensorboard grpo-1 && tensorboard --logdir runs/grpo-1/tensorboard
+  whet runs tensorboard grpo-1 --follow      the same while it trains, until it ends
+
+A training with `--set run.tensorboard=true` writes that file by itself, a step at a time.
 
 `running`: a process is writing it. `completed`, `failed` and `interrupted`: how it ended. `killed`: its
 process died without recording an end; resume it with `--resume`. TensorBoard stores seven digits;
@@ -100,13 +113,22 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
             let steps = csv(&view, &out).map_err(Failure::View)?;
             wrote(&out, steps, printer)
         }
-        Some(RunsCommand::Tensorboard { run, out }) => {
+        Some(RunsCommand::Tensorboard { run, out, follow }) => {
             let view = open_run(run)?;
-            let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
-            let (out, steps) = tensorboard(&view, &folder).map_err(Failure::View)?;
-            wrote(&out, steps, printer)?;
-            NextCommand::given("tensorboard --logdir").path(&folder).say(printer);
-            Ok(Exit::Done)
+            let folder = out.clone().unwrap_or_else(|| view.dir().join(FOLDER));
+            let mut file = EventFile::new(&view, &folder).map_err(Failure::View)?;
+            loop {
+                // Asked first: a run that ends meanwhile has its last step by then.
+                let is_over =
+                    !follow || !view.is_written().map_err(|err| Failure::View(err.into()))?;
+                file.follow(&view).map_err(Failure::View)?;
+                if is_over {
+                    wrote(file.path(), file.steps(), printer)?;
+                    NextCommand::given("tensorboard --logdir").path(&folder).say(printer);
+                    return Ok(Exit::Done);
+                }
+                thread::sleep(POLL);
+            }
         }
     }
 }

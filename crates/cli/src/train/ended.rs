@@ -2,14 +2,19 @@
 
 use serde::Serialize;
 use whetstone_core::config::RunConfig;
+use whetstone_recipe::find::open_run;
 use whetstone_recipe::training::End;
+use whetstone_record::summary::Summary;
 use whetstone_train::process_reward::{self, ProcessFacts};
 use whetstone_train::reward_model::{self, Facts};
 use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::Ended;
 
 use super::args::RunArgs;
+use super::closing;
 use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::next::quoted;
 use crate::printer::Printer;
 
 #[derive(Serialize)]
@@ -19,6 +24,10 @@ struct TrainOutput<'a> {
     done: bool,
     final_model: Option<String>,
     arithmetic: &'a str,
+    /// Figures of the whole run, by its events.
+    summary: Summary,
+    /// Commands that come next; none of a training that stopped.
+    next: Vec<String>,
     /// What a reward model is worth.
     #[serde(skip_serializing_if = "Option::is_none")]
     reward_model: Option<Facts>,
@@ -27,7 +36,7 @@ struct TrainOutput<'a> {
     process_model: Option<ProcessFacts>,
 }
 
-/// Prints the path of the model, or how to resume.
+/// Prints the path of the model with what the training came to, or how to resume.
 pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result<Exit> {
     let End { dir, arithmetic, .. } = end;
     let (steps, done) = match end.ended {
@@ -44,6 +53,9 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
     if let Some(reason) = reason {
         printer.note(format_args!("ended after step {steps} of {}: {reason}", end.steps));
     }
+    let view = open_run(dir)?;
+    let summary = Summary::read(&view).map_err(|err| Failure::View(err.into()))?;
+    let next = if done { closing::next(end.stage, dir, &model) } else { Vec::new() };
     if args.json {
         let run = dir.display().to_string();
         let is_reward_model = done && end.stage == reward_model::STAGE;
@@ -56,16 +68,26 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
             done,
             final_model,
             arithmetic,
+            summary,
+            next,
             reward_model,
             process_model,
         })?;
     } else if let Some(path) = final_model {
+        say_figures(&summary, printer);
+        printer.note("next:");
+        next.iter().for_each(|command| printer.note(format_args!("  {command}")));
         printer.data(path)?;
     } else {
+        say_figures(&summary, printer);
         let command = command(args, end);
         printer.note(format_args!("stopped after step {steps}; resume with\n  {command}"));
     }
     Ok(Exit::Done)
+}
+
+fn say_figures(summary: &Summary, printer: Printer) {
+    closing::lines(summary).iter().for_each(|line| printer.note(line));
 }
 
 /// The complete command that resumes a run, quoted for a shell.
@@ -78,15 +100,6 @@ fn command(args: &RunArgs, end: &End) -> String {
     words.extend(args.device.map(|device| format!("--device {device}")));
     words.extend(args.threads.map(|threads| format!("--threads {threads}")));
     words.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -122,13 +135,5 @@ mod tests {
         let expected =
             "whet train grpo --run 'grpo 1' --resume --set 'run.dir=my runs' --threads 2";
         assert_eq!(command(&args, &end), expected);
-    }
-
-    #[test]
-    fn a_word_is_one_word_for_a_shell() {
-        assert_eq!(quoted("runs/grpo-1"), "runs/grpo-1");
-        assert_eq!(quoted("my runs"), "'my runs'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

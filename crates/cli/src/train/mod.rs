@@ -1,6 +1,7 @@
 //! `whet train …`: a student, its training data, and a run that records everything.
 
 mod args;
+mod closing;
 mod ended;
 pub(crate) mod stop;
 pub(crate) mod view;

@@ -5,10 +5,11 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 148] = [
+const DEFAULTS: [(&str, &str); 149] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
+    ("run.tensorboard", "false"),
     ("prompt.language", "\"en\""),
     ("env.kind", "\"program\""),
     ("env.max_turns", "0"),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judgement::Isolation;
 
-/// The folder of runs, and the device that models run on.
+/// The folder of runs, the device that models run on, and live metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
@@ -21,6 +21,10 @@ pub struct RunConfig {
     /// GPU computes in bf16, so its results differ.
     #[schemars(length(min = 1))]
     pub device: String,
+    /// Whether a training writes its metrics for TensorBoard while it runs: an event file in
+    /// `tensorboard` in the run's directory, extended after every step. `whet runs tensorboard`
+    /// writes the same file afterwards.
+    pub tensorboard: bool,
 }
 
 /// The device that a model runs on.
@@ -178,7 +182,7 @@ pub struct QuickstartConfig {
 
 impl Default for RunConfig {
     fn default() -> Self {
-        Self { dir: "runs".to_owned(), device: "cpu".to_owned() }
+        Self { dir: "runs".to_owned(), device: "cpu".to_owned(), tensorboard: false }
     }
 }
 

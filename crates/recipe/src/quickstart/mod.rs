@@ -8,6 +8,7 @@
 //! ends with the same figures as an uninterrupted one. There are no short cuts: traces are judged
 //! like those of a server, training is that of `whet train grpo`, and figures are `eval`'s.
 
+mod card;
 mod dry_run;
 mod measuring;
 pub mod rlhf;
@@ -290,6 +291,7 @@ impl Quickstart<'_> {
     fn finish(&mut self, report: QuickstartReport) -> Result<QuickstartReport, Failure> {
         self.end(event::Outcome::Completed)?;
         report.write(self.session.dir())?;
+        card::complete(&final_model(&self.session), &self.phases, &self.config.eval.k)?;
         let view = self.session.run().view();
         page::write(view, page::PageRequest::default(), &page::default_path(view), &mut |_, _| ())?;
         Ok(report)

@@ -135,6 +135,7 @@ fn merge(job: &Job<'_>, adapter: &str, out: &Path) -> Result<(), Failure> {
         out: staged.path(),
         base_model: None,
         dtype: Dtype::Bf16,
+        evaluations: &[],
     };
     export::run(&request, job.observer)?;
     Ok(staged.commit()?)

@@ -47,6 +47,9 @@ pub(crate) fn settings(request: &RunRequest, beneath: &[Layer]) -> Result<Loaded
     if given.places.contains_key("run.device") {
         saved.config.run.device = given.config.run.device;
     }
+    if given.places.contains_key("run.tensorboard") {
+        saved.config.run.tensorboard = given.config.run.tensorboard;
+    }
     Ok(saved)
 }
 

@@ -5,7 +5,9 @@
 //! however often it was computed. Alarms of a step stand before its measurements: where those are
 //! recorded, its alarms are.
 
+mod batch;
 mod checkpoint_files;
+mod live_metrics;
 mod progress;
 mod start;
 
@@ -13,11 +15,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use whetstone_core::config::Config;
 use whetstone_core::with_causes;
 use whetstone_infer::GenerateError;
-use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
 use whetstone_record::plain_file::open_plain;
@@ -26,12 +26,14 @@ use whetstone_record::run_dir::RunDir;
 use whetstone_rollout::collect::CollectError;
 
 use crate::alarms::{Alarm, Alarms, Suspects, no_suspects};
+use crate::card::{self, CARD, Subject};
 use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::Optimizer;
 use crate::student::Student;
 use crate::watch::{Ended, StepReport, Warning, Watch};
 
 use self::checkpoint_files::files_of;
+use self::live_metrics::LiveMetrics;
 pub(crate) use self::progress::restore;
 pub use self::progress::{Progress, stage_of};
 pub use self::start::{RunLocation, RunStart};
@@ -40,7 +42,8 @@ pub use self::start::{RunLocation, RunStart};
 pub const FINAL_MODEL: &str = "final_model";
 /// The code of what the watchdog says.
 const SILENCE: &str = "silence";
-const OPTIMIZER: &str = "optimizer.safetensors";
+/// The file of a checkpoint with the optimizer's state.
+pub(crate) const OPTIMIZER: &str = "optimizer.safetensors";
 /// The file of a checkpoint that says how far its training was.
 pub const STATE: &str = "training_state.json";
 
@@ -60,17 +63,9 @@ pub struct Session {
     saved: Option<u64>,
     keep: usize,
     every: u64,
-}
-
-/// A batch that could not be learnt from, as it is kept.
-#[derive(Serialize)]
-struct SavedBatch<'a, T> {
-    v: u64,
-    stage: &'static str,
-    step: u64,
-    problem: &'a str,
-    #[serde(flatten)]
-    batch: T,
+    live: LiveMetrics,
+    /// The settings, for the model card.
+    config: Config,
 }
 
 impl Session {
@@ -153,6 +148,8 @@ impl Session {
             saved: None,
             keep,
             every: config.training.save_steps.into(),
+            live: LiveMetrics::new(config),
+            config: config.clone(),
         }
     }
 
@@ -160,7 +157,8 @@ impl Session {
     fn adopt(&mut self, checkpoint: &Path, step: u64) -> Result<(), TrainError> {
         let staged = self.run.stage_output(&checkpoint_name(step))?;
         let unread = |err: io::Error| TrainError::damaged(checkpoint, CheckpointError::Read(err));
-        for file in files_of(checkpoint).map_err(unread)? {
+        // A model card says what the other run measured.
+        for file in files_of(checkpoint).map_err(unread)?.into_iter().filter(|file| file != CARD) {
             let mut from = open_plain(&checkpoint.join(&file)).map_err(unread)?;
             let copy = |out: &mut io::BufWriter<File>| io::copy(&mut from, out).map(drop);
             staged.stream(&file, copy)?;
@@ -213,7 +211,7 @@ impl Session {
     /// of it; then tells of it.
     pub(crate) fn step(
         &mut self,
-        report: StepReport,
+        mut report: StepReport,
         suspects: Suspects<'_>,
         watch: Watch<'_>,
     ) -> Result<(), TrainError> {
@@ -231,6 +229,11 @@ impl Session {
             }
             let (stage, values) = (self.stage.to_owned(), report.values.clone());
             self.event(Event::Metrics { stage, step, values })?;
+        }
+        if let Some(warning) = self.live.follow(self.run.view()) {
+            let Warning { code, message } = warning.clone();
+            self.event(Event::Warning { code, message })?;
+            report.warnings.push(warning);
         }
         self.newest = step;
         (watch.on_step)(&StepReport { again, ..report });
@@ -352,28 +355,15 @@ impl Session {
         staged.stream(OPTIMIZER, |out| optimizer.write(device, parameters, out))?;
         let text = serde_json::to_string_pretty(progress).expect("plain data");
         staged.put(STATE, format!("{text}\n").as_bytes())?;
+        if name == FINAL_MODEL {
+            let view = self.run.view();
+            let (stage, config, steps) = (self.stage, &self.config, progress.step);
+            let subject = Subject { stage, config, student, view, steps };
+            staged.put(CARD, card::text(&subject).as_bytes())?;
+        }
         // What was read from a device that failed is zeros: it is not kept.
         device.check()?;
         Ok(staged.commit()?)
-    }
-
-    /// Says of non-finite values where their batch is: it is kept, for a replay.
-    pub(crate) fn with_batch<T: Serialize>(
-        &self,
-        err: TrainError,
-        step: u64,
-        batch: impl FnOnce() -> T,
-    ) -> TrainError {
-        let what = match err {
-            TrainError::Algo(err) => err.to_string(),
-            TrainError::NoNumber(what) => what,
-            other => return other,
-        };
-        let kept = SavedBatch { v: 1, stage: self.stage, step, problem: &what, batch: batch() };
-        match self.keep_batch(step, &kept) {
-            Ok(saved) => TrainError::NotFinite { step, what, saved },
-            Err(err) => err,
-        }
     }
 
     /// Looks whether the run is still there: a removed directory takes writes without a word.
@@ -382,13 +372,6 @@ impl Session {
             return Ok(());
         }
         Err(TrainError::Gone(self.dir().to_owned()))
-    }
-
-    fn keep_batch(&self, step: u64, batch: &impl Serialize) -> Result<PathBuf, TrainError> {
-        let path = self.run.view().logs_dir().join(format!("batch-of-step-{step}.json"));
-        let text = serde_json::to_vec(batch).expect("plain data");
-        atomic::replace(&path, &text)?;
-        Ok(path)
     }
 }
 

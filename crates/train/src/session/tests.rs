@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use serde::Serialize;
 use tempfile::TempDir;
 use whetstone_algo::AlgoError;
+use whetstone_record::event_file::EventFile;
 
 use super::*;
 use crate::testing::{settings, student};
@@ -140,4 +142,86 @@ fn nothing_is_written_where_a_run_was_removed() {
     let err = session.closed(Err(TrainError::NoTasks)).unwrap_err();
     assert!(matches!(err, TrainError::NoTasks), "what broke first is told: {err}");
     assert!(!session.dir().exists());
+}
+
+#[test]
+fn a_final_model_has_a_card_and_one_that_begins_with_it_has_not() {
+    let config = settings();
+    let (dir, student) = student(&config);
+    let optimizer = Optimizer::new(student.decoder.device(), student.decoder.parameters());
+    let session = create(&dir, &config);
+    let mut progress = Progress::new("grpo");
+    progress.step = 3;
+    session.final_model(&student, &optimizer, &progress).unwrap();
+    let first = dir.path().join("run/outputs/final_model");
+    let card = fs::read_to_string(first.join(CARD)).unwrap();
+    assert!(card.starts_with("---\nlibrary_name: peft\n"), "{card}");
+    drop(session);
+    let place = RunLocation { root: dir.path(), name: "next" };
+    let start = RunStart { config: &config, config_text: "seed = 1", command: "whet train grpo" };
+    Session::create_from(place, "grpo", start, &first).unwrap();
+    let adopted = dir.path().join("next/outputs/checkpoint-3");
+    assert!(adopted.join(STATE).is_file() && !adopted.join(CARD).exists());
+}
+
+#[test]
+fn a_live_event_file_gets_every_recorded_step_once() {
+    let mut config = settings();
+    config.run.tensorboard = true;
+    let dir = tempfile::tempdir().unwrap();
+    let (stop, dog) = (AtomicBool::new(false), Watchdog::new(0, &|_| ()));
+    let watch =
+        Watch { on_phase: &|_, _| (), on_step: &|_| (), on_alarm: &|_| (), stop: &stop, dog: &dog };
+    let mut session = create(&dir, &config);
+    let file = || {
+        fs::read_dir(dir.path().join("run/tensorboard")).unwrap().next().unwrap().unwrap().path()
+    };
+    let mut lengths = Vec::new();
+    for step in 1..=2 {
+        session.step(report(step), &no_suspects, watch).unwrap();
+        lengths.push(fs::metadata(file()).unwrap().len());
+    }
+    assert!(lengths[0] < lengths[1], "{lengths:?}");
+    drop(session);
+    // Killed in the middle of the second record.
+    File::options().write(true).open(file()).unwrap().set_len(lengths[1] - 5).unwrap();
+    let (mut session, _) = resume(&dir, &config);
+    for step in 1..=3 {
+        session.step(report(step), &no_suspects, watch).unwrap();
+        let least = if step == 3 { lengths[1] + 1 } else { lengths[1] };
+        assert!(fs::metadata(file()).unwrap().len() >= least, "step {step}");
+    }
+    let mut whole = EventFile::new(session.run.view(), &dir.path().join("all")).unwrap();
+    whole.follow(session.run.view()).unwrap();
+    assert_eq!((whole.steps(), fs::read(whole.path()).unwrap()), (3, fs::read(file()).unwrap()));
+}
+
+#[test]
+fn an_event_file_that_cannot_be_written_is_a_warning_once() {
+    let mut config = settings();
+    config.run.tensorboard = true;
+    let dir = tempfile::tempdir().unwrap();
+    let told = RefCell::new(0);
+    let on_step = |report: &StepReport| *told.borrow_mut() += report.warnings.len();
+    let (stop, dog) = (AtomicBool::new(false), Watchdog::new(0, &|_| ()));
+    let watch = Watch {
+        on_phase: &|_, _| (),
+        on_step: &on_step,
+        on_alarm: &|_| (),
+        stop: &stop,
+        dog: &dog,
+    };
+    let mut session = create(&dir, &config);
+    fs::write(session.dir().join("tensorboard"), "a file in place of the folder").unwrap();
+    (1..=3).for_each(|step| session.step(report(step), &no_suspects, watch).unwrap());
+    let warnings = events(&session).into_iter().filter_map(|event| match event {
+        Event::Warning { code, message } => Some((code, message)),
+        _ => None,
+    });
+    let warnings: Vec<(String, String)> = warnings.collect();
+    assert!(
+        matches!(&warnings[..], [(code, message)] if code == "tensorboard" && message.contains("whet runs tensorboard")),
+        "{warnings:?}"
+    );
+    assert_eq!(told.into_inner(), 1);
 }

@@ -1,0 +1,173 @@
+//! What a training came to, and the commands that follow: said at its end.
+
+use std::path::Path;
+
+use whetstone_core::metric::{self, Unit};
+use whetstone_recipe::text::{duration, many, plain};
+use whetstone_record::summary::{HeldOut, Summary, Trend};
+use whetstone_train::{process_reward, reward_model};
+
+use crate::next::quoted;
+
+/// Held-out tasks of a project, unless the run has its own.
+const HELD_OUT: &str = "data/val.jsonl";
+
+/// The figures of a training, a line for each kind.
+pub(super) fn lines(summary: &Summary) -> Vec<String> {
+    let Summary { steps, training, held_out, alarms, seconds } = summary;
+    let mut lines = Vec::new();
+    if !training.is_empty() {
+        let trends: Vec<String> = training.iter().map(trend).collect();
+        lines.push(format!(
+            "{} (first quarter of {} -> last)",
+            trends.join(", "),
+            many(*steps, "step")
+        ));
+    }
+    lines.extend(held_out.iter().map(measured));
+    lines.push(if alarms.is_empty() {
+        "alarms: 0".to_owned()
+    } else {
+        let codes = alarms.iter().map(|(code, count)| format!("{} {count}", plain(code, 100)));
+        format!("alarms: {} ({})", summary.alarm_count(), codes.collect::<Vec<_>>().join(", "))
+    });
+    lines.push(format!("time: {} in steps", duration(*seconds)));
+    lines
+}
+
+fn trend(Trend { metric, first_quarter, last_quarter }: &Trend) -> String {
+    let [first, last] = [first_quarter, last_quarter].map(|value| number(metric, *value));
+    format!("{} {first} -> {last}", name(metric))
+}
+
+fn measured(found: &HeldOut) -> String {
+    let HeldOut { metric, first_step, first, last_step, last, tasks } = found;
+    let [first, last] = [first, last].map(|value| number(metric, *value));
+    let tasks = tasks.map_or(String::new(), |tasks| format!(" of {tasks} tasks"));
+    let held_out = format!("held-out {}{tasks}", name(metric));
+    if first_step == last_step {
+        return format!("{held_out} {last} (step {last_step})");
+    }
+    format!("{held_out} {first} (step {first_step}) -> {last} (step {last_step})")
+}
+
+/// A metric's name for people.
+fn name(metric: &str) -> String {
+    let known = [
+        (metric::GRPO_MEAN_REWARD, "reward"),
+        (metric::PPO_MEAN_REWARD, "reward"),
+        (metric::RM_ACCURACY, "pairs in order"),
+        (metric::RM_HELD_OUT_ACCURACY, "pairs in order"),
+        (metric::PRM_ACCURACY, "transitions right"),
+        (metric::PRM_HELD_OUT_AUC, "AUC"),
+        (metric::RM_HELD_OUT_CALIBRATION_ERROR, "calibration error"),
+        (metric::PRM_HELD_OUT_CALIBRATION_ERROR, "calibration error"),
+    ];
+    match known.iter().find(|(known, _)| known.name == metric) {
+        Some((_, name)) => (*name).to_owned(),
+        None => metric.rsplit('/').next().unwrap_or(metric).replace('_', " "),
+    }
+}
+
+/// A rate in percent, anything else with three digits.
+fn number(metric: &str, value: f64) -> String {
+    let is_rate = metric::find(metric).is_some_and(|metric| metric.unit == Unit::Fraction);
+    if is_rate { format!("{:.1} %", 100.0 * value) } else { format!("{value:.3}") }
+}
+
+/// The commands that come next, each complete.
+pub(super) fn next(stage: &str, dir: &Path, model: &Path) -> Vec<String> {
+    let show = |path: &Path| quoted(&path.display().to_string());
+    let setting = quoted(&format!("reward.process={}", model.display()));
+    let (run, model) = (show(dir), show(model));
+    let mut commands = vec![format!("whet report {run}")];
+    if stage == reward_model::STAGE {
+        commands.push(format!("whet model score {model} --pairs PAIRS.jsonl"));
+        commands.push(format!("whet train ppo --run NAME --reward-model {model}"));
+    } else if stage == process_reward::STAGE {
+        commands.push(format!("whet model score {model} --transitions EPISODES.jsonl"));
+        commands.push(format!("whet train grpo --run NAME --set {setting}"));
+    } else {
+        let own = dir.join("inputs/held_out.jsonl");
+        let tasks = first_of(&[&own, Path::new(HELD_OUT)], "TASKS.jsonl");
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let out = quoted(&format!("eval/{name}"));
+        commands.push(format!("whet eval --tasks {tasks} --model {model} --out {out}"));
+        commands.push(format!("whet generate {model} 'PROMPT' --chat"));
+    }
+    commands
+}
+
+/// The first file that is there, quoted; a placeholder if none is.
+fn first_of(files: &[&Path], placeholder: &str) -> String {
+    let found = files.iter().find(|file| file.is_file());
+    found.map_or_else(|| placeholder.to_owned(), |file| quoted(&file.display().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_is_summed_up_in_four_lines() {
+        let trend =
+            |metric, first_quarter, last_quarter| Trend { metric, first_quarter, last_quarter };
+        let held_out = HeldOut {
+            metric: "held_out/pass_rate",
+            first_step: 1,
+            first: 0.12,
+            last_step: 41,
+            last: 0.31,
+            tasks: Some(100),
+        };
+        let summary = Summary {
+            steps: 60,
+            training: vec![
+                trend("grpo/mean_reward", 0.3124, 0.5536),
+                trend("grpo/pass_rate", 0.1, 0.3214),
+            ],
+            held_out: vec![held_out],
+            alarms: [("entropy_collapse".to_owned(), 1), ("reward_drop".to_owned(), 2)].into(),
+            seconds: 725.0,
+        };
+        assert_eq!(
+            lines(&summary),
+            [
+                "reward 0.312 -> 0.554, pass rate 10.0 % -> 32.1 % (first quarter of 60 steps -> last)",
+                "held-out pass rate of 100 tasks 12.0 % (step 1) -> 31.0 % (step 41)",
+                "alarms: 3 (entropy_collapse 1, reward_drop 2)",
+                "time: 12 min in steps",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_next_commands_are_whole_and_quoted() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("my runs/a");
+        let model = dir.join("outputs/final_model");
+        let shown = dir.display();
+        let found = next("grpo", &dir, &model);
+        assert_eq!(found[0], format!("whet report '{shown}'"));
+        assert_eq!(
+            found[1],
+            format!(
+                "whet eval --tasks TASKS.jsonl --model '{shown}/outputs/final_model' --out eval/a"
+            )
+        );
+        assert_eq!(
+            found[2],
+            format!("whet generate '{shown}/outputs/final_model' 'PROMPT' --chat")
+        );
+        std::fs::create_dir_all(dir.join("inputs")).unwrap();
+        std::fs::write(dir.join("inputs/held_out.jsonl"), "").unwrap();
+        assert!(
+            next("grpo", &dir, &model)[1]
+                .contains(&format!("--tasks '{shown}/inputs/held_out.jsonl'"))
+        );
+        assert!(
+            next("prm", &dir, &model)[2]
+                .ends_with(&format!("--set 'reward.process={shown}/outputs/final_model'"))
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! The model card of an exported model, from that of the adapter or the model it is made of.
+
+use std::path::Path;
+
+use whetstone_eval::Results;
+use whetstone_record::atomic;
+use whetstone_record::plain_file::read_plain;
+use whetstone_train::card::{
+    CARD, Front, LIMIT_BYTES, Measured, Row, licence, license_of, split, value, with_evaluations,
+};
+
+use crate::failure::Failure;
+use crate::find::Found;
+
+/// What is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// An adapter merged into its base, or a model without one.
+    Whole,
+    /// An adapter alone.
+    Adapter,
+}
+
+/// A model that was exported.
+pub(crate) struct Exported<'a> {
+    /// What it was made of.
+    pub(crate) from: &'a Found,
+    pub(crate) form: Form,
+    /// The base of an adapter, as its settings name it.
+    pub(crate) base: Option<&'a str>,
+    /// Evaluations for its card.
+    pub(crate) evaluations: &'a [Measured],
+}
+
+/// Reads evaluations for a card.
+///
+/// # Errors
+///
+/// If one cannot be read.
+pub(crate) fn evaluations(dirs: &[impl AsRef<Path>]) -> Result<Vec<Measured>, Failure> {
+    dirs.iter().map(|dir| Ok(of_results(&Results::read(dir.as_ref())?))).collect()
+}
+
+fn of_results(results: &Results) -> Measured {
+    let ks = results.pass_at_k.iter().map(|(k, estimate)| (format!("pass@{k}"), estimate));
+    let greedy = results.greedy.iter().map(|estimate| ("greedy pass@1".to_owned(), estimate));
+    let rows = ks.chain(greedy).map(|(name, estimate)| Row {
+        name,
+        value: estimate.value,
+        low: estimate.low,
+        high: estimate.high,
+    });
+    Measured {
+        what: shortened(&results.model),
+        tasks: results.tasks as u64,
+        samples: results.num_samples,
+        suite: Some(results.suite.clone()),
+        rows: rows.collect(),
+    }
+}
+
+/// A model's name without the folders of this machine.
+fn shortened(model: &str) -> String {
+    let is_local = Path::new(model).is_absolute() || model.split('/').count() > 2;
+    let last = Path::new(model).file_name().filter(|_| is_local);
+    last.map_or_else(|| model.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Writes the card into the exported directory.
+pub(crate) fn write(out: &Path, exported: &Exported<'_>) -> Result<(), Failure> {
+    let text = text(exported);
+    let written = atomic::replace(&out.join(CARD), text.as_bytes());
+    written.map_err(|err| Failure::View(err.into()))
+}
+
+fn text(exported: &Exported<'_>) -> String {
+    let Exported { from, form, base, evaluations } = exported;
+    let own = from.adapter.as_deref().unwrap_or(&from.model);
+    let card = card_of(own);
+    if let (None, Some(card)) = (&from.adapter, &card) {
+        // The model itself, in another form: its card is its own.
+        return with_evaluations_or_none(card, evaluations);
+    }
+    let (head, body) = card.as_deref().map_or((None, ""), split);
+    let known = |key: &str| head.and_then(|head| value(head, key));
+    let license = known("license").filter(|license| license != "other");
+    let license = license.or_else(|| license_of(&from.model));
+    let named = base.map(str::to_owned).filter(|_| *form == Form::Adapter);
+    let scores = known("pipeline_tag").is_some_and(|tag| tag == "text-classification");
+    let front = Front {
+        base_model: named.or_else(|| known("base_model")).or_else(|| base.map(str::to_owned)),
+        relation: if *form == Form::Adapter { "adapter" } else { "finetune" },
+        library: if *form == Form::Adapter { "peft" } else { "transformers" },
+        pipeline: if scores { "text-classification" } else { "text-generation" },
+        license: license.clone(),
+        tags: vec!["whetstone".to_owned()],
+    };
+    let intro = match (from.adapter.is_some(), form) {
+        (true, Form::Adapter) => {
+            "This is a LoRA adapter, written for the base model that is named above by `whet export`."
+        }
+        (true, Form::Whole) => {
+            "`whet export` merged a LoRA adapter into its base model; transformers loads this directory."
+        }
+        (false, _) => "Written by `whet export`; transformers loads this directory.",
+    };
+    let rest = if body.is_empty() {
+        licence(license.as_deref())
+    } else {
+        format!("The card of what it was made of follows.\n\n{}", body.trim_start())
+    };
+    with_evaluations_or_none(&format!("{}\n{intro}\n\n{rest}", front.text()), evaluations)
+}
+
+fn with_evaluations_or_none(card: &str, evaluations: &[Measured]) -> String {
+    if evaluations.is_empty() { card.to_owned() } else { with_evaluations(card, evaluations) }
+}
+
+/// The card in a model's directory.
+fn card_of(model: &Path) -> Option<String> {
+    let bytes = read_plain(&model.join(CARD), LIMIT_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,212 @@
+//! The figures of a training: how its measurements moved, what was measured on held-out data, which alarms it has.
+//!
+//! Everything comes from the run's events, where each step is recorded once, so a run that was killed and resumed has
+//! the same summary as one that was not. Only [`Summary::seconds`] depends on a clock: it adds up the recorded
+//! durations of steps, without the time in which no process ran.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use whetstone_core::metric::{self, Metric};
+
+use crate::error::ReadError;
+use crate::event::Event;
+use crate::overview::each_event;
+use crate::run_dir::RunView;
+
+/// Measurements of training data, whose first and last quarter are compared.
+const TRENDS: [Metric; 9] = [
+    metric::GRPO_MEAN_REWARD,
+    metric::GRPO_PASS_RATE,
+    metric::PPO_MEAN_REWARD,
+    metric::PPO_PASS_RATE,
+    metric::SFT_LOSS,
+    metric::RM_LOSS,
+    metric::RM_ACCURACY,
+    metric::PRM_LOSS,
+    metric::PRM_ACCURACY,
+];
+
+/// Measurements of held-out data, whose first and last value are compared.
+const HELD_OUT: [Metric; 5] = [
+    metric::HELD_OUT_PASS_RATE,
+    metric::RM_HELD_OUT_ACCURACY,
+    metric::RM_HELD_OUT_CALIBRATION_ERROR,
+    metric::PRM_HELD_OUT_AUC,
+    metric::PRM_HELD_OUT_CALIBRATION_ERROR,
+];
+
+/// The figures of a training.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Summary {
+    /// Steps that are recorded.
+    pub steps: u64,
+    /// Means of the first and of the last quarter of the steps.
+    pub training: Vec<Trend>,
+    /// First and last measurement on held-out data.
+    pub held_out: Vec<HeldOut>,
+    /// Alarms by their code.
+    pub alarms: BTreeMap<String, u64>,
+    /// Seconds that its steps took.
+    pub seconds: f64,
+}
+
+/// A measurement of training data over a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trend {
+    /// Its name in the events.
+    pub metric: &'static str,
+    /// The mean over the first quarter of the steps.
+    pub first_quarter: f64,
+    /// The mean over the last quarter of the steps.
+    pub last_quarter: f64,
+}
+
+/// A measurement of held-out data over a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HeldOut {
+    /// Its name in the events.
+    pub metric: &'static str,
+    /// The step of the first measurement, and its value.
+    pub first_step: u64,
+    /// See `first_step`.
+    pub first: f64,
+    /// The step of the last measurement, and its value.
+    pub last_step: u64,
+    /// See `last_step`.
+    pub last: f64,
+    /// Tasks of the last measurement, where they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<u64>,
+}
+
+/// The measurements of a step.
+struct Step {
+    number: u64,
+    values: BTreeMap<String, f64>,
+}
+
+impl Step {
+    /// A finite value: a NaN says nothing about a trend.
+    fn finite(&self, metric: Metric) -> Option<f64> {
+        self.values.get(metric.name).copied().filter(|value| value.is_finite())
+    }
+}
+
+impl Summary {
+    /// Reads the events of a run.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn read(view: &RunView) -> Result<Self, ReadError> {
+        let (mut steps, mut alarms) = (Vec::new(), BTreeMap::new());
+        each_event(view, |timed| match timed.event {
+            Event::Metrics { step, values, .. } => steps.push(Step { number: step, values }),
+            Event::Alarm { code, .. } => *alarms.entry(code).or_default() += 1,
+            _ => {}
+        })?;
+        let seconds = steps.iter().filter_map(|step| step.finite(metric::TIME_STEP_S)).sum();
+        Ok(Self {
+            steps: steps.len() as u64,
+            training: TRENDS.iter().filter_map(|&metric| trend(metric, &steps)).collect(),
+            held_out: HELD_OUT.iter().filter_map(|&metric| held_out(metric, &steps)).collect(),
+            alarms,
+            seconds,
+        })
+    }
+
+    /// The number of alarms.
+    pub fn alarm_count(&self) -> u64 {
+        self.alarms.values().sum()
+    }
+}
+
+fn trend(metric: Metric, steps: &[Step]) -> Option<Trend> {
+    let quarter = steps.len().div_ceil(4);
+    let first_quarter = mean(metric, steps.get(..quarter)?)?;
+    let last_quarter = mean(metric, &steps[steps.len() - quarter..])?;
+    Some(Trend { metric: metric.name, first_quarter, last_quarter })
+}
+
+/// The mean over the steps that measured it.
+#[expect(clippy::cast_precision_loss, reason = "a number of steps")]
+fn mean(metric: Metric, steps: &[Step]) -> Option<f64> {
+    let values: Vec<f64> = steps.iter().filter_map(|step| step.finite(metric)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+fn held_out(metric: Metric, steps: &[Step]) -> Option<HeldOut> {
+    let measured = || steps.iter().filter_map(|step| Some((step, step.finite(metric)?)));
+    let ((first_at, first), (last_at, last)) = (measured().next()?, measured().next_back()?);
+    let is_counted = metric == metric::HELD_OUT_PASS_RATE;
+    let tasks = last_at.finite(metric::HELD_OUT_TASKS).filter(|_| is_counted);
+    Some(HeldOut {
+        metric: metric.name,
+        first_step: first_at.number,
+        first,
+        last_step: last_at.number,
+        last,
+        tasks: tasks.map(|tasks| tasks as u64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::TimedEvent;
+    use crate::run_dir::RunDir;
+
+    fn metrics(step: u64, values: &[(&str, f64)]) -> Event {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        Event::Metrics { stage: "grpo".to_owned(), step, values }
+    }
+
+    #[test]
+    fn quarters_held_out_data_alarms_and_times_are_those_of_the_events() {
+        let root = tempfile::tempdir().unwrap();
+        let mut run = RunDir::create(root.path(), "a", "", 1).unwrap();
+        let mut put = |event| run.append_event(&TimedEvent { time_ms: 1, event }).unwrap();
+        // Five steps: a quarter is rounded up to two.
+        for (step, reward) in [(1, 0.1), (2, f64::NAN), (3, 9.0), (4, 0.5), (5, 0.7)] {
+            let mut values = vec![("grpo/mean_reward", reward), ("time/step_s", 2.0)];
+            if step != 3 {
+                values.extend([("held_out/pass_rate", reward / 2.0), ("held_out/tasks", 10.0)]);
+            }
+            put(metrics(step, &values));
+        }
+        for code in ["reward_drop", "entropy_collapse", "reward_drop"] {
+            let (code, message) = (code.to_owned(), String::new());
+            put(Event::Alarm { step: 5, code, message, suspects: Vec::new() });
+        }
+        let found = Summary::read(run.view()).unwrap();
+        let [Trend { metric, first_quarter, last_quarter }] = found.training[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(metric, "grpo/mean_reward");
+        assert!((first_quarter - 0.1).abs() < 1e-12, "NaN is left out: {first_quarter}");
+        assert!((last_quarter - 0.6).abs() < 1e-12, "{last_quarter}");
+        let [held_out] = found.held_out[..] else { panic!("{found:?}") };
+        assert_eq!((held_out.first_step, held_out.last_step, held_out.tasks), (1, 5, Some(10)));
+        assert_eq!(
+            (held_out.first.to_bits(), held_out.last.to_bits()),
+            (0.05_f64.to_bits(), 0.35_f64.to_bits())
+        );
+        assert_eq!(
+            found.alarms,
+            [("entropy_collapse".into(), 1), ("reward_drop".into(), 2)].into()
+        );
+        assert_eq!(
+            (found.steps, found.alarm_count(), found.seconds.to_bits()),
+            (5, 3, 10.0_f64.to_bits())
+        );
+    }
+
+    #[test]
+    fn a_run_without_steps_has_no_figures() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunDir::create(root.path(), "a", "", 1).unwrap();
+        assert_eq!(Summary::read(run.view()).unwrap(), Summary::default());
+    }
+}

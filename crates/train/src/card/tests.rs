@@ -1,0 +1,103 @@
+//! Cards of students with ordinary and with hostile names.
+
+use std::fs;
+
+use whetstone_record::event::{Event, TimedEvent};
+use whetstone_record::run_dir::RunDir;
+
+use super::*;
+use crate::inputs::Files;
+use crate::testing::{settings, student};
+
+/// A run with an event of a step, and an input file.
+fn run(root: &Path, name: &str) -> RunDir {
+    let mut run = RunDir::create(root, name, "", 1).unwrap();
+    let started = Event::RunStarted {
+        command: format!("/opt/secret/whet train grpo --run {name}"),
+        version: "0".to_owned(),
+        seed: 1,
+    };
+    let values = [("grpo/mean_reward".to_owned(), 0.5), ("time/step_s".to_owned(), 3.25)];
+    let metrics = Event::Metrics { stage: "grpo".to_owned(), step: 1, values: values.into() };
+    for event in [started, metrics] {
+        run.append_event(&TimedEvent { time_ms: 1_767_225_600_000, event }).unwrap();
+    }
+    let tasks = root.join("my tasks`|\n---\n<b>.jsonl");
+    fs::write(&tasks, "{}\n").unwrap();
+    inputs::keep(&run, &Files { tasks: Some(tasks), ..Files::default() }).unwrap();
+    run
+}
+
+#[test]
+fn a_card_says_what_is_known_and_nothing_of_this_machine() {
+    let mut config = settings();
+    let (dir, student) = student(&config);
+    config.student.model_name = dir.path().join("model").display().to_string();
+    fs::write(dir.path().join("model/README.md"), "---\nlicense: apache-2.0\n---\n").unwrap();
+    let text = |name: &str| {
+        let run = run(dir.path(), name);
+        let view = run.view();
+        text(&Subject { stage: "grpo", config: &config, student: &student, view, steps: 1 })
+    };
+    let card = text("one");
+    assert!(!card.contains(&dir.path().display().to_string()), "{card}");
+    assert!(!card.contains("secret") && !card.contains("3.25"), "{card}");
+    assert_eq!(card, text("two"), "neither its name nor a clock is a part of it");
+    let (front, body) = split(&card);
+    assert_eq!(value(front.unwrap(), "license").as_deref(), Some("apache-2.0"));
+    assert_eq!(value(front.unwrap(), "base_model"), None, "a path is not a name of the hub");
+    for part in [
+        "# LoRA adapter on `model`\n",
+        "- `model.safetensors`: `",
+        "lora.rank = 2\n",
+        "Seed 42",
+        "--config settings.toml",
+        "`grpo/mean_reward`: 0.500 in the first quarter of the steps",
+        "alarms: none",
+        "## Evaluation\n\nNo evaluation is recorded here.",
+    ] {
+        assert!(body.contains(part), "{part} in {body}");
+    }
+}
+
+#[test]
+fn names_cannot_write_markdown_or_front_matter() {
+    let mut config = settings();
+    let (dir, student) = student(&config);
+    config.student.model_name = "org/na\n---\nlicense: mit\n# Owned <script>`".to_owned();
+    config.reward.model = "a```\n</code><img src=x>".to_owned();
+    let run = run(dir.path(), "one");
+    let view = run.view();
+    let subject = Subject { stage: "grpo", config: &config, student: &student, view, steps: 4 };
+    let card = text(&subject);
+    assert!(card.contains("a checkpoint of another run, after step 3,"), "{card}");
+    let (front, body) = split(&card);
+    let front = front.unwrap();
+    assert_eq!(value(front, "license").as_deref(), Some("other"));
+    assert!(!front.contains("Owned") && !front.contains("base_model:"), "{front}");
+    assert!(!body.lines().any(|line| line == "---"), "{body}");
+    let headings: Vec<&str> = body.lines().filter(|line| line.starts_with('#')).collect();
+    assert!(headings[1..].iter().all(|line| line.starts_with("## ")), "{headings:?}");
+    // Outside of code there is no tag.
+    let mut outside = String::new();
+    let mut is_block = false;
+    for line in body.lines() {
+        if line.starts_with("```") {
+            is_block = !is_block;
+        } else if !is_block {
+            outside += &without_code(line);
+        }
+    }
+    assert!(!is_block && !outside.contains('<'), "{outside}");
+}
+
+/// A line without its code spans.
+fn without_code(line: &str) -> String {
+    let Some(at) = line.find('`') else { return line.to_owned() };
+    let fence: String = line[at..].chars().take_while(|&c| c == '`').collect();
+    let rest = &line[at + fence.len()..];
+    match rest.find(&fence) {
+        Some(end) => format!("{}{}", &line[..at], without_code(&rest[end + fence.len()..])),
+        None => line.to_owned(),
+    }
+}
