@@ -4,12 +4,14 @@
 //! hints, errors. Lines change only on a terminal (`progress` says what is written elsewhere), and
 //! colours are used only if they are wanted (`colour`).
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 use serde::Serialize;
 
 use crate::colour::{ColourArg, can_redraw};
@@ -60,6 +62,13 @@ impl Printer {
         io::stdout().write_all(text.as_bytes()).context("cannot write to standard output")
     }
 
+    /// Like [`Self::raw`], but the text is there at once, in the middle of a line too.
+    pub fn piece(self, text: &str) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.context("cannot write to standard output")
+    }
+
     /// Writes one JSON document.
     pub fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value).context("cannot write as JSON")?;
@@ -73,9 +82,17 @@ impl Printer {
         }
     }
 
-    /// Prints an error or a hint. If even that cannot be written, it is dropped.
+    /// Prints an error or a hint, from any thread, above the bar if one is shown. If even that cannot be written,
+    /// it is dropped.
     pub fn talk(self, line: impl Display) {
-        let _ = writeln!(io::stderr(), "{line}");
+        let write = || {
+            let _ = writeln!(io::stderr(), "{line}");
+        };
+        let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match shown.and_then(|bar| bar.upgrade()) {
+            Some(bar) => suspend(&bar, write),
+            None => write(),
+        }
     }
 
     /// Prints a warning about the results.
@@ -122,7 +139,27 @@ fn bar(length: u64, template: &str) -> ProgressBar {
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.enable_steady_tick(Duration::from_millis(100));
+    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
     bar
+}
+
+/// The bar on standard error, where lines of other threads would end up in the middle of it.
+static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
+
+thread_local! {
+    /// Whether this thread has put the bar out of the way.
+    static SUSPENDS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Writes something while a bar is out of the way.
+pub(crate) fn suspend<T>(bar: &ProgressBar, work: impl FnOnce() -> T) -> T {
+    if SUSPENDS.get() {
+        return work();
+    }
+    SUSPENDS.set(true);
+    let done = bar.suspend(work);
+    SUSPENDS.set(false);
+    done
 }
 
 fn toned(word: &str, tone: Tone, colour: bool) -> String {

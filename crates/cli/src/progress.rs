@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 use whetstone_recipe::observer;
 use whetstone_recipe::text::duration;
 
-use crate::printer::Printer;
+use crate::printer::{Printer, suspend};
 
 /// When the first line is written where no line can change.
 const FIRST_LINE: Duration = Duration::from_secs(5);
@@ -119,7 +119,7 @@ impl observer::Progress for Progress {
     }
 
     fn suspend(&self, work: &mut dyn FnMut()) {
-        self.bar.suspend(work);
+        suspend(&self.bar, work);
     }
 
     fn spent(&self) -> Duration {

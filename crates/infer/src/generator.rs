@@ -40,6 +40,20 @@ pub struct SampledCompletion {
     pub completion: Completion,
 }
 
+/// News of a sample that is being drawn.
+#[derive(Debug)]
+pub enum Sampled<'a> {
+    /// A token more.
+    Text {
+        /// The sample.
+        id: SampleId,
+        /// Its text so far, as far as later tokens cannot change it: whole characters, and nothing of a stop string.
+        text: &'a str,
+    },
+    /// The sample is done.
+    Done(SampledCompletion),
+}
+
 /// Work done by a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
@@ -214,6 +228,12 @@ pub trait Conversations {
 
     /// Waits for prompts. None mean that there will be no more.
     fn wait(&mut self, until: Until) -> News;
+
+    /// Looks at the text of a sample that has got a token and is not done ([`Sampled::Text`]); a `Break` ends the
+    /// work.
+    fn text(&mut self, _: SampleId, _: &str) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     /// Takes a completion; a `Break` ends the work.
     fn done(&mut self, sampled: SampledCompletion) -> ControlFlow<()>;

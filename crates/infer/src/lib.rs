@@ -31,8 +31,8 @@ mod stop;
 mod work;
 
 pub use generator::{
-    Conversations, GenerateError, Generator, Limits, News, Prompt, SampleId, SampledCompletion,
-    TurnPrompt, Until, Usage,
+    Conversations, GenerateError, Generator, Limits, News, Prompt, SampleId, Sampled,
+    SampledCompletion, TurnPrompt, Until, Usage,
 };
 pub use local::Local;
 pub use whetstone_kernels::sample::Rule;

@@ -7,8 +7,8 @@ use whetstone_model::decoder::{Decoder, Most, PAGE};
 
 use crate::check::check_prompt;
 use crate::generator::{
-    Conversations, GenerateError, Generator, Limits, News, Prompt, SampledCompletion, TurnPrompt,
-    Until, Usage,
+    Conversations, GenerateError, Generator, Limits, News, Prompt, SampleId, Sampled,
+    SampledCompletion, TurnPrompt, Until, Usage,
 };
 use crate::work::{Memory, Model, Work, page_counts, room};
 
@@ -26,6 +26,25 @@ impl<'a> Local<'a> {
     /// Completes with `decoder`, whose tokens are `tokenizer`'s.
     pub fn new(decoder: &'a Decoder, tokenizer: &'a Tokenizer, limits: Limits) -> Self {
         Self { decoder, tokenizer, limits, memory: None }
+    }
+
+    /// Like [`Generator::generate`], but shows the text of samples while they are drawn, too. The samples are the
+    /// same.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt cannot be completed, or the device fails.
+    pub fn generate_with_text(
+        &mut self,
+        prompts: &[Prompt],
+        take: &mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
+    ) -> Result<Usage, GenerateError> {
+        let alone = |prompt: &Prompt| TurnPrompt {
+            prompt: prompt.clone(),
+            follows: None,
+            most_tokens: None,
+        };
+        self.generate_turns(&mut Alone { prompts: prompts.iter().map(alone).collect(), take })
     }
 
     fn allowed_pages(&self) -> usize {
@@ -83,7 +102,7 @@ impl<'a> Local<'a> {
 /// Prompts that are there at once, and that no turn follows.
 struct Alone<'a> {
     prompts: Vec<TurnPrompt>,
-    done: &'a mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+    take: &'a mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
 }
 
 impl Conversations for Alone<'_> {
@@ -95,8 +114,12 @@ impl Conversations for Alone<'_> {
         News { prompts: std::mem::take(&mut self.prompts), over: Vec::new() }
     }
 
+    fn text(&mut self, id: SampleId, text: &str) -> ControlFlow<()> {
+        (self.take)(Sampled::Text { id, text })
+    }
+
     fn done(&mut self, sampled: SampledCompletion) -> ControlFlow<()> {
-        (self.done)(sampled)
+        (self.take)(Sampled::Done(sampled))
     }
 }
 
@@ -106,12 +129,10 @@ impl Generator for Local<'_> {
         prompts: &[Prompt],
         done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
-        let alone = |prompt: &Prompt| TurnPrompt {
-            prompt: prompt.clone(),
-            follows: None,
-            most_tokens: None,
-        };
-        self.generate_turns(&mut Alone { prompts: prompts.iter().map(alone).collect(), done })
+        self.generate_with_text(prompts, &mut |sampled| match sampled {
+            Sampled::Text { .. } => ControlFlow::Continue(()),
+            Sampled::Done(completion) => done(completion),
+        })
     }
 
     /// Takes prompts between two steps, and starts each as soon as there is room. Memory is taken for the

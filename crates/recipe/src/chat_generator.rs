@@ -18,7 +18,8 @@ use whetstone_remote::chat::{ChatError, Request, Server};
 
 use crate::failure::Failure;
 use crate::observer::Observer;
-use crate::text::plain;
+use crate::retries;
+use crate::text::{many, plain};
 
 /// A server of chat completions as a generator.
 pub(crate) struct ChatGenerator<'a> {
@@ -104,12 +105,15 @@ impl<'a> ChatGenerator<'a> {
         }
     }
 
-    /// Says which requests failed.
+    /// Says which requests were repeated, and which failed.
     pub(crate) fn tell(&self, observer: &dyn Observer) {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sentence) = retries::sentence(&self.server.client().retried()) {
+            observer.note(&sentence);
+        }
         for (count, example) in trouble.failed.values() {
             let example = plain(example, 300);
-            observer.note(&format_args!("{count} requests failed: {example}"));
+            observer.note(&format_args!("{} failed: {example}", many(*count, "request")));
         }
     }
 
@@ -168,7 +172,8 @@ fn decimal(value: f32) -> f64 {
 
 /// The error of a command whose server is gone.
 pub(crate) fn gone(err: &ChatError) -> Failure {
-    let hint = err.hint().unwrap_or("is the server running, and is `--server` its address?");
+    let hint = err.hint_for("`--server`");
+    let hint = hint.as_deref().unwrap_or("is the server running, and is `--server` its address?");
     let hint = format!("{hint}; finished samples are kept, and the same command resumes");
     Failure::Server { message: with_causes(err), hint }
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use whetstone_core::{Seed, Task};
 use whetstone_data::source::{DataSet, Difficulty, TaskSource, is_table};
 use whetstone_data::{Partition, embedded};
-use whetstone_remote::hub::{self, HubError, Repo, fetch_all};
+use whetstone_remote::hub::{self, HubError, Repo, Watch, fetch_all};
 
+use crate::downloads::on_download;
 use crate::failure::Failure;
-use crate::find::on_download;
 use crate::observer::Observer;
+use crate::retries;
 
 /// A data set on the hub, and its relevant files.
 struct Published {
@@ -100,9 +101,9 @@ fn fetch(
 ) -> Result<Vec<PathBuf>, Failure> {
     let beginning = if name == published.name { published.files } else { "" };
     let wanted = |path: &str| path.starts_with(beginning) && is_table(Path::new(path));
-    let fetched = Repo::dataset(name).and_then(|repo| {
-        fetch_all(&repo, &wanted, &format!("{beginning}*.parquet"), &on_download(observer))
-    });
+    let watch = Watch { on_download: &on_download(observer), on_retry: retries::each(observer) };
+    let fetched = Repo::dataset(name)
+        .and_then(|repo| fetch_all(&repo, &wanted, &format!("{beginning}*.parquet"), &watch));
     fetched.map_err(|source: HubError| Failure::Hub {
         name: name.to_owned(),
         flag: published.flag,

@@ -28,7 +28,7 @@ use whetstone_sandbox::StartError;
 use whetstone_train::TrainError;
 use whetstone_train::inputs::InputError;
 
-use crate::model_failure::ModelFailure;
+use crate::model_failure::{ModelFailure, open_hint};
 use crate::tasks::TasksError;
 use crate::text::{counted, many, plain};
 
@@ -125,6 +125,9 @@ pub enum Failure {
     /// The teacher cannot be asked as the settings say.
     #[error(transparent)]
     Teacher(ChatError),
+    /// The server that `--server` names cannot be asked.
+    #[error(transparent)]
+    ServerFlag(ChatError),
     /// A model cannot be used, or not in this way.
     #[error(transparent)]
     Model(#[from] ModelFailure),
@@ -320,10 +323,8 @@ impl Failure {
             Self::Hub { flag, source, .. } => {
                 return Some(format!("{}: `{flag} PATH`", source.hint()).into());
             }
-            Self::HubModel { source, .. } => {
-                let what = format!("{}: `--set student.model_name=PATH`", source.hint());
-                return Some(what.into());
-            }
+            Self::HubModel { source, .. } => return Some(source.hint().into()),
+            Self::ServerFlag(err) => return err.hint_for("`--server`").map(Cow::Owned),
             Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
                 return Some(registry::hint(err).into());
             }
@@ -358,6 +359,7 @@ impl Failure {
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
+            Self::Train(TrainError::Open(err)) => open_hint(err),
             Self::Train(err) | Self::Input(InputError::Train(err)) => err.hint(),
             Self::Eval(err) => err.hint(),
             Self::Sample(err) => err.hint(),

@@ -4,7 +4,6 @@
 //! adapter that names its base, a run (its directory, or its name in the folder of runs) or a
 //! repository of the hub. A path that exists comes before all that is found by name.
 
-use std::cell::RefCell;
 use std::env;
 use std::fs::{self, File};
 use std::io::Read;
@@ -18,12 +17,14 @@ use whetstone_model::Pretrained;
 use whetstone_model::adapter::SETTINGS_FILE;
 use whetstone_model::decoder::{Decoder, LoadOptions};
 use whetstone_record::run_dir::{RunDir, RunView};
-use whetstone_remote::hub::{DownloadEvent, Progress, fetch_model, is_name};
+use whetstone_remote::hub::{Watch, fetch_model, is_name};
 use whetstone_train::student::{BASE_FILE, EMBEDDED};
 
+use crate::downloads::on_download;
 use crate::failure::Failure;
 use crate::model_failure::ModelFailure;
 use crate::observer::Observer;
+use crate::retries;
 use crate::student::unpack_into;
 
 /// Upper limit for an adapter's settings.
@@ -219,24 +220,9 @@ fn hub_model(given: &str, observer: &dyn Observer) -> Result<PathBuf, Failure> {
     if path.exists() || !is_name(path) {
         return Ok(path.to_owned());
     }
-    fetch_model(given, &on_download(observer))
+    let watch = Watch { on_download: &on_download(observer), on_retry: retries::each(observer) };
+    fetch_model(given, &watch)
         .map_err(|source| Failure::HubModel { name: given.to_owned(), source: Box::new(source) })
-}
-
-/// Shows how far downloads are, and says how many bytes came.
-pub(crate) fn on_download(observer: &dyn Observer) -> impl Fn(DownloadEvent<'_>) + '_ {
-    let bar = RefCell::new(None);
-    move |download| match download {
-        DownloadEvent::Part(Progress { bytes, total }) => {
-            let mut bar = bar.borrow_mut();
-            bar.get_or_insert_with(|| observer.download())(bytes, total.unwrap_or(bytes));
-        }
-        DownloadEvent::Done { repo, path, bytes } => {
-            // The bar goes before the line comes.
-            bar.take();
-            observer.note(&format_args!("{}: {path} downloaded, {bytes} bytes", repo.id()));
-        }
-    }
 }
 
 fn is_adapter(path: &Path) -> bool {

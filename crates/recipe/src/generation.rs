@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::Seed;
 use whetstone_core::config::{Config, DeviceChoice};
-use whetstone_infer::{
-    GenerateError, Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage,
-};
+use whetstone_infer::{GenerateError, Limits, Local, Prompt, Rule, Sampled, Usage};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
 
@@ -51,6 +49,19 @@ pub struct GenerateRequest {
     pub context: Option<usize>,
     /// Bytes of the KV cache.
     pub cache_bytes: usize,
+    /// What is shown while completions are sampled.
+    pub shown: Shown,
+    /// Said before sampling if the model has a chat template and gets plain text.
+    pub chat_hint: Option<String>,
+}
+
+/// What is shown while completions are sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// How many of several completions are done.
+    Progress,
+    /// Their text, by the caller.
+    Text,
 }
 
 /// What was done.
@@ -64,7 +75,8 @@ pub struct Generated {
     pub loading: Duration,
 }
 
-/// Completes prompts; each completion is handed over as soon as it is done, and a `Break` ends the work.
+/// Completes prompts; text is handed over as it is sampled, each completion as soon as it is done, and a `Break`
+/// ends the work.
 ///
 /// # Errors
 ///
@@ -72,7 +84,7 @@ pub struct Generated {
 pub fn run(
     request: &GenerateRequest,
     given: Vec<Given>,
-    done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+    take: &mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
     observer: &dyn Observer,
 ) -> Result<Generated, Failure> {
     let began = Instant::now();
@@ -90,26 +102,52 @@ pub fn run(
         weights: WeightFormat::frozen(request.eight_bit),
         positions: limit.min(longest + request.max_tokens),
     };
+    observer.note(&format_args!("loading {}", request.model));
     let decoder = found.load(&model, &device, options)?;
     let loading = began.elapsed();
     observer.note(&format_args!("{} loaded in {:.2} s", request.model, loading.as_secs_f64()));
+    let is_plain = chat.is_none() && model.template.is_some();
+    if let Some(hint) = request.chat_hint.as_ref().filter(|_| is_plain) {
+        observer.note(hint);
+    }
     let limits = Limits { cache_bytes: request.cache_bytes, ..Limits::default() };
     let mut generator = Local::new(&decoder, &model.tokenizer, limits);
+    let usage = sample(&mut generator, request, &prompts, &mut Watched { take, observer });
+    let usage = usage.map_err(|source| failure(&prompts, source))?;
+    Ok(Generated { prompts, usage, loading })
+}
+
+/// Who takes what is sampled, and who sees how far it is.
+struct Watched<'a> {
+    take: &'a mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
+    observer: &'a dyn Observer,
+}
+
+fn sample(
+    generator: &mut Local<'_>,
+    request: &GenerateRequest,
+    prompts: &[Rendered],
+    watched: &mut Watched<'_>,
+) -> Result<Usage, GenerateError> {
     let samples = prompts.len() * request.samples;
-    // One that is waited for alone is handed over as soon as it is there.
-    let watched: &dyn Observer = if samples > 1 { observer } else { &Silent };
-    let progress = watched.progress("completion");
+    // One that is waited for alone is handed over as soon as it is there; text that is shown would be in the
+    // line of the progress.
+    let has_progress = samples > 1 && request.shown == Shown::Progress;
+    let observer: &dyn Observer = if has_progress { watched.observer } else { &Silent };
+    let progress = observer.progress("completion");
     progress.reach(0, samples as u64);
-    let asked = (0..).zip(&prompts).map(|(at, rendered)| prompt(request, at, rendered));
-    let usage = generator.generate(&asked.collect::<Vec<_>>(), &mut |sampled| {
+    let asked = (0..).zip(prompts).map(|(at, rendered)| prompt(request, at, rendered));
+    let usage = generator.generate_with_text(&asked.collect::<Vec<_>>(), &mut |sampled| {
+        if matches!(sampled, Sampled::Text { .. }) {
+            return (watched.take)(sampled);
+        }
         progress.add_one();
         let (mut sampled, mut flow) = (Some(sampled), ControlFlow::Continue(()));
-        progress.suspend(&mut || flow = sampled.take().map_or(flow, &mut *done));
+        progress.suspend(&mut || flow = sampled.take().map_or(flow, &mut *watched.take));
         flow
     });
     progress.finish();
-    let usage = usage.map_err(|source| failure(&prompts, source))?;
-    Ok(Generated { prompts, usage, loading })
+    usage
 }
 
 /// The tokens that a sequence may have.

@@ -132,10 +132,7 @@ impl ModelFailure {
     /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotHere { .. } => Some(
-                "give the path of a model directory or a .gguf file, a run, or a name of the hub \
-                 (`owner/name`)",
-            ),
+            Self::NotHere { .. } => Some(NAMES),
             Self::NoTemplate { .. } => Some(
                 "leave `--chat` out to complete plain text, or put a `chat_template.jinja` into \
                  the model's directory",
@@ -150,10 +147,8 @@ impl ModelFailure {
             Self::Generate { source: GenerateError::TooLarge { .. }, .. } => {
                 Some("raise `--cache-mb`, or lower `--max-tokens`")
             }
-            Self::Open(OpenError::Weights(err)) | Self::Weights(err) => weights_hint(err),
-            Self::Open(OpenError::Tokenizer(TokenizerError::Embedding { .. })) => Some(
-                "the tokenizer and the weights belong to different models: use both from the same model",
-            ),
+            Self::Open(err) => open_hint(err),
+            Self::Weights(err) => weights_hint(err),
             _ => None,
         }
     }
@@ -205,6 +200,25 @@ fn corpus_hint(problem: &LineProblem) -> Option<&'static str> {
     match problem {
         LineProblem::Io(_) => None,
         _ => Some("files of plain text end in .txt, .md or .py; all others are JSON Lines"),
+    }
+}
+
+/// What a model can be named by.
+const NAMES: &str = "give the path of a model directory or a .gguf file, a run, or a name of the hub (`owner/name`)";
+
+/// What to do about a model that cannot be opened, whichever command opens it.
+pub(crate) fn open_hint(err: &OpenError) -> Option<&'static str> {
+    match err {
+        OpenError::Nothing(_) => Some(NAMES),
+        OpenError::Config(ConfigError::Read { .. }) => Some(
+            "a model's directory has `config.json`, `tokenizer.json` and weights, or one .gguf file; an \
+             adapter's has `adapter_config.json`; a run has `events.jsonl`",
+        ),
+        OpenError::Weights(err) => weights_hint(err),
+        OpenError::Tokenizer(TokenizerError::Embedding { .. }) => Some(
+            "the tokenizer and the weights belong to different models: use both from the same model",
+        ),
+        _ => None,
     }
 }
 

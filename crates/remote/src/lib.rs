@@ -26,5 +26,6 @@ pub mod hub;
 #[cfg(any(test, feature = "loopback"))]
 #[doc(hidden)]
 pub mod loopback;
+pub mod retry;
 pub mod secret;
 mod shown;

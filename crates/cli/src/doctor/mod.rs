@@ -11,7 +11,7 @@ use crate::cli::{DoctorArgs, ProbeFeature};
 use crate::config_command::load;
 use crate::exit::Exit;
 use crate::next::NextCommand;
-use crate::printer::{Printer, Tone};
+use crate::printer::{Printer, Tone, suspend};
 use crate::version::Build;
 
 /// Runs every check.
@@ -22,9 +22,9 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
     let mut say = |finding: Finding| -> anyhow::Result<()> {
         tracing::debug!(?finding, "checked");
         if !args.json {
-            progress.suspend(|| print(findings.len() + 1, &finding, printer))?;
+            suspend(&progress, || print(findings.len() + 1, &finding, printer))?;
             if args.labels {
-                progress.suspend(|| print_labels(&finding.tokens, printer))?;
+                suspend(&progress, || print_labels(&finding.tokens, printer))?;
             }
         }
         progress.inc(1);

@@ -234,7 +234,7 @@ Examples:
   whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
   whet eval --tasks data/val.jsonl --model embedded --dry-run
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
-  whet eval --server http://gpu7:8000/v1/chat/completions --model Qwen/Qwen3-32B-FP8 --out eval/teacher
+  whet eval --server http://gpu7:8000/v1 --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
   whet eval --num-samples 16 --reward-model runs/rm-1/outputs/final_model --best-of 4,16 --out eval/best
   whet eval compare eval/base eval/grpo-1

@@ -7,11 +7,12 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use whetstone_core::config::DeviceChoice;
 use whetstone_infer::Rule;
-use whetstone_recipe::generation::GenerateRequest;
+use whetstone_recipe::generation::{GenerateRequest, Shown};
 use whetstone_recipe::prompts::Chat;
 
 /// `whet generate`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct GenerateArgs {
     /// The model: a directory, a .gguf file, an adapter, a run, a name on the hub, or `embedded`
@@ -82,6 +83,14 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count())]
     pub cache_mb: u32,
 
+    /// Print text as it is sampled, also where standard output is not a terminal
+    #[arg(long, overrides_with = "no_stream", conflicts_with = "json")]
+    pub stream: bool,
+
+    /// Print a completion when it is whole, also on a terminal
+    #[arg(long, overrides_with = "stream")]
+    pub no_stream: bool,
+
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -89,7 +98,7 @@ pub struct GenerateArgs {
 
 impl GenerateArgs {
     /// How the prompts are completed.
-    pub(super) fn request(&self) -> GenerateRequest {
+    pub(super) fn request(&self, shown: Shown, chat_hint: Option<String>) -> GenerateRequest {
         GenerateRequest {
             model: self.model.clone(),
             adapter: self.adapter.clone(),
@@ -108,6 +117,8 @@ impl GenerateArgs {
             threads: self.threads.map(usize::from),
             context: self.context.map(|most| most as usize),
             cache_bytes: (self.cache_mb as usize).saturating_mul(1 << 20),
+            shown,
+            chat_hint,
         }
     }
 }
@@ -179,7 +190,10 @@ pub(crate) fn within(
 const AFTER_HELP: &str = "\
 Text goes to standard output; timings, and tokens per second of prefill and of decoding, go to
 standard error. Several completions are printed in order, each under a header line. A prompt is
-prefilled once for all of its samples. Without `--chat` nothing is added to a prompt. With temperature
+prefilled once for all of its samples. On a terminal text appears as it is sampled (`--stream` does so
+in a pipe, too), and of several completions the first unfinished one; Ctrl-C ends it. A terminal shows
+control characters of the text other than newline and tab as escapes (`\u{1b}`); a pipe gets them as they
+are. Without `--chat` nothing is added to a prompt. With temperature
 1 and no top-k, top-p or min-p, tokens are sampled from the distribution that training uses.
 
 `--json` prints one object: for each prompt its tokens and its completions, each with text, finish

@@ -1,62 +1,72 @@
 //! Output of completions: text in order, or one JSON document; and the timings.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::Serialize;
 use whetstone_core::Completion;
 use whetstone_core::completion::Finish;
-use whetstone_infer::{SampledCompletion, Usage};
+use whetstone_infer::{SampleId, SampledCompletion, Usage};
 use whetstone_recipe::prompts::Rendered;
 use whetstone_recipe::text::counted;
 
 use crate::printer::Printer;
 
-/// Completions arrive as they end, and leave in the order of prompts and samples.
+/// Completions arrive as they are sampled, and leave in the order of prompts and samples.
 #[derive(Debug)]
 pub(super) struct Completions {
     prompts: usize,
     samples: usize,
-    printer: Option<Printer>,
     done: BTreeMap<(usize, usize), Completion>,
+    /// Those that have left as a whole.
     printed: usize,
-    trouble: Option<anyhow::Error>,
+    /// Of the next one, whether its title has left, and how many bytes of its text.
+    is_begun: bool,
+    shown: usize,
 }
 
 impl Completions {
-    /// For this many prompts and samples of each; with a printer, text is printed as soon as
-    /// everything before it is.
-    pub(super) fn new(prompts: usize, samples: usize, printer: Option<Printer>) -> Self {
-        Self { prompts, samples, printer, done: BTreeMap::new(), printed: 0, trouble: None }
+    /// For this many prompts and samples of each.
+    pub(super) fn new(prompts: usize, samples: usize) -> Self {
+        Self { prompts, samples, done: BTreeMap::new(), printed: 0, is_begun: false, shown: 0 }
     }
 
-    /// Takes one. Asks to end the work if it cannot be printed.
-    pub(super) fn take(&mut self, drawn: SampledCompletion) -> ControlFlow<()> {
+    /// Takes one that is whole; returns those that leave now, or the rest of the one that leaves.
+    pub(super) fn take(&mut self, drawn: SampledCompletion) -> Vec<String> {
         self.done.insert((drawn.prompt, drawn.sample), drawn.completion);
-        let Some(printer) = self.printer else { return ControlFlow::Continue(()) };
-        while let Some(text) = self.next_text() {
-            // One call for each, so that an interrupted command has printed only complete
-            // completions.
-            if let Err(err) = printer.raw(&text) {
-                self.trouble = Some(err);
-                return ControlFlow::Break(());
-            }
+        let mut texts = Vec::new();
+        while let Some(completion) = self.done.get(&self.next()) {
+            let newline = if completion.text.ends_with('\n') { "" } else { "\n" };
+            let rest = completion.text.get(self.shown..).unwrap_or_default();
+            texts.push(format!("{}{rest}{newline}", self.title()));
             self.printed += 1;
+            (self.is_begun, self.shown) = (false, 0);
         }
-        ControlFlow::Continue(())
+        texts
     }
 
-    /// The text that comes next, if it is there, with its title if there are others.
-    fn next_text(&self) -> Option<String> {
-        let (prompt, sample) = (self.printed / self.samples, self.printed % self.samples);
-        let completion = self.done.get(&(prompt, sample))?;
-        let newline = if completion.text.ends_with('\n') { "" } else { "\n" };
-        Some(format!("{}{}{newline}", self.title(prompt, sample), completion.text))
+    /// Looks at the text so far of one that is being sampled; returns what is new if it is the next to leave.
+    pub(super) fn grow(&mut self, id: SampleId, text: &str) -> Vec<String> {
+        let new = text.get(self.shown..).unwrap_or_default();
+        if (id.prompt, id.sample) != self.next() || new.is_empty() {
+            return Vec::new();
+        }
+        let piece = format!("{}{new}", self.title());
+        (self.is_begun, self.shown) = (true, text.len());
+        vec![piece]
     }
 
-    fn title(&self, prompt: usize, sample: usize) -> String {
-        let (prompts, samples) = (self.prompts, self.samples);
+    /// The one that leaves next: its prompt and sample.
+    fn next(&self) -> (usize, usize) {
+        (self.printed / self.samples, self.printed % self.samples)
+    }
+
+    /// The title of the next one, if there are others and it has not left.
+    fn title(&self) -> String {
+        if self.is_begun {
+            return String::new();
+        }
+        let ((prompt, sample), prompts, samples) = (self.next(), self.prompts, self.samples);
         let prompt = (prompts > 1).then(|| format!("prompt {} of {prompts}", prompt + 1));
         let sample = (samples > 1).then(|| format!("sample {} of {samples}", sample + 1));
         match prompt.into_iter().chain(sample).collect::<Vec<_>>().join(", ") {
@@ -66,15 +76,12 @@ impl Completions {
     }
 
     /// All of them, prompt by prompt.
-    pub(super) fn finish(self) -> anyhow::Result<Vec<Vec<Completion>>> {
-        if let Some(err) = self.trouble {
-            return Err(err);
-        }
+    pub(super) fn finish(self) -> Vec<Vec<Completion>> {
         let mut all = vec![Vec::new(); self.prompts];
         for ((prompt, _), completion) in self.done {
             all[prompt].push(completion);
         }
-        Ok(all)
+        all
     }
 }
 
@@ -173,17 +180,12 @@ mod tests {
     }
 
     fn printed(prompts: usize, samples: usize, arrivals: &[(usize, usize)]) -> Vec<String> {
-        let mut all = Completions::new(prompts, samples, None);
-        let mut texts = Vec::new();
-        for &(prompt, sample) in arrivals {
-            let text = format!("{prompt}{sample}");
-            let _ = all.take(SampledCompletion { prompt, sample, completion: completion(&text) });
-            while let Some(text) = all.next_text() {
-                texts.push(text);
-                all.printed += 1;
-            }
-        }
-        texts
+        let mut all = Completions::new(prompts, samples);
+        let take = |&(prompt, sample): &(usize, usize)| {
+            let completion = completion(&format!("{prompt}{sample}"));
+            all.take(SampledCompletion { prompt, sample, completion })
+        };
+        arrivals.iter().flat_map(take).collect()
     }
 
     #[test]
@@ -197,6 +199,22 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(printed(1, 2, &[(0, 1)]), Vec::<String>::new(), "the first is not there");
+    }
+
+    #[test]
+    fn the_first_unfinished_one_is_streamed_and_the_bytes_are_those_of_whole_ones() {
+        let mut all = Completions::new(1, 3);
+        let id = |sample| SampleId { prompt: 0, sample };
+        let whole =
+            |sample, text| SampledCompletion { prompt: 0, sample, completion: completion(text) };
+        assert_eq!(all.grow(id(0), ""), [""; 0], "nothing is certain yet");
+        assert_eq!(all.grow(id(0), "é"), ["=== sample 1 of 3 ===\né"]);
+        assert_eq!(all.grow(id(1), "xy"), [""; 0], "not the first");
+        assert_eq!(all.grow(id(0), "éa"), ["a"]);
+        assert_eq!(all.take(whole(2, "z\n")), [""; 0]);
+        assert_eq!(all.take(whole(0, "éab")), ["b\n"]);
+        assert_eq!(all.grow(id(1), "xyz"), ["=== sample 2 of 3 ===\nxyz"]);
+        assert_eq!(all.take(whole(1, "xyz\n")), ["\n", "=== sample 3 of 3 ===\nz\n"]);
     }
 
     #[test]

@@ -187,7 +187,7 @@ Examples:
   whet data prompts
   whet rollout --model runs/sft-1 --prompts data/prompts_train.jsonl --out rollouts.jsonl --group-size 8
   whet rollout --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-prompts 32 --device auto --dry-run
-  whet rollout --server http://gpu7:8000/v1/chat/completions --model Qwen/Qwen3-32B-FP8 --out rollouts.jsonl
+  whet rollout --server http://gpu7:8000/v1 --model Qwen/Qwen3-32B-FP8 --out rollouts.jsonl
   whet rollout --mock --prompts data/prompts_train.jsonl --out rollouts.jsonl --step 1 --num-prompts 8 \\
     --group-size 8 --seed 2026 --json
   whet score rollouts.jsonl --prompts data/prompts_train.jsonl --out scored.jsonl

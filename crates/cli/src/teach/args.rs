@@ -133,7 +133,7 @@ Examples:
   whet teach --dry-run
   whet teach --max-tasks 5 --num-samples 2
   whet teach --tasks data/train.jsonl --out data/teacher_traces.jsonl
-  whet teach --set teacher.api_url=http://gpu7:8000/v1/chat/completions --set teacher.model_name=m
+  whet teach --set teacher.api_url=http://gpu7:8000/v1 --set teacher.model_name=m
   whet teach --teacher embedded
   whet teach --teacher reference               reference solutions as traces for `whet train sft`
   whet teach --only-missing --num-samples 16

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use whetstone_recipe::retries;
 use whetstone_recipe::text::{many, percent, plain, rate};
 use whetstone_record::batch::path_beside;
 use whetstone_rollout::teach::{TeachSummary, TeacherCounts};
@@ -60,6 +61,7 @@ fn head(text: &mut Lines, report: &TeachSummary, output: &Path) {
         let (requests, each) = (many(report.requests, "request"), report.requests_per_second);
         text.push(format!("  {requests}, {} a second", rate(each)));
     }
+    text.extend(retries::sentence(&report.retried).map(|sentence| format!("  {sentence}")));
     if report.resumed > 0 {
         text.push(format!("  {} had been stored before", many(report.resumed, "response")));
     }
@@ -200,6 +202,7 @@ mod tests {
             tokens: Tokens { prompt: 70_000, completion: 9_000_000 },
             requests: 3208,
             requests_per_second: 21.04,
+            retried: [("429".to_owned(), 1), ("timeout".to_owned(), 2)].into(),
             wall_seconds: 152.5,
             failed: 8,
             failures: [("timeout".to_owned(), timeout)].into(),
@@ -210,6 +213,7 @@ mod tests {
         let expected = "\
 3200 responses to 401 tasks in t.jsonl, in 152.5 s
   3208 requests, 21.0 a second
+  3 retried: 429, 2 × timeout
 
   responses            3200
   with thinking        3150    98.4%

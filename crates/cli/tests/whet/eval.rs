@@ -296,6 +296,30 @@ fn a_server_that_fails_or_goes_away_costs_nothing_that_was_judged() {
     assert!(!dir.path().join("outputs/rollouts.jsonl.journal").exists());
     let nobody = ask(dir.path(), "http://127.0.0.1:1/v1/chat/completions", &["--out", "n"]);
     assert_eq!(nobody.code, 3, "{}", nobody.err);
+    let wrong = ask(dir.path(), "127.0.0.1:1", &["--out", "n"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+    assert!(wrong.err.contains("hint: `--server` is a whole address"), "{}", wrong.err);
+}
+
+#[test]
+fn a_base_address_is_enough_and_retries_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 2);
+    let busy = || Act::Send(Reply::json(429, &json!({"error": {"message": "busy"}})));
+    let server = server(move |number| if number == 3 { busy() } else { Act::Answer });
+    let base = server.url().replace("/v1/chat/completions", "");
+    let ran = ask(dir.path(), &base, &["--set", "teacher.max_tries=3"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let told = ran.err.lines().find(|line| line.contains("(2 of 3): ")).expect("it is told");
+    assert!(told.starts_with("trying again in 0.") && told.contains("busy"), "{told}");
+    assert!(ran.err.lines().any(|line| line == "1 retried: 429"), "{}", ran.err);
+    let lost = ChatServer::start(Manners {
+        act: Box::new(|_, _| Act::Send(Reply::json(404, &json!({"error": "no such page"})))),
+        ..Manners::default()
+    });
+    let ran = ask(dir.path(), &lost.url(), &["--out", "lost"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("hint: `--server` usually ends in /v1"), "{}", ran.err);
 }
 
 #[test]

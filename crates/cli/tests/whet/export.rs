@@ -58,6 +58,10 @@ fn a_model_with_its_adapter_worked_in_says_what_both_say_together() {
     let export = ["export", "student", "--adapter", ADAPTER, "--out", "both", "--dtype", "f32"];
     let ran = whet_in(dir.path(), &export);
     assert_eq!((ran.code, ran.out.as_str()), (0, "both\n"), "{}", ran.err);
+    let tokenizer = fs::read_to_string(dir.path().join("both/tokenizer_config.json")).unwrap();
+    let tokenizer: Value = serde_json::from_str(&tokenizer).unwrap();
+    let inputs = serde_json::json!(["input_ids", "attention_mask"]);
+    assert_eq!(tokenizer["model_input_names"], inputs, "what `generate` of transformers takes");
     let together = said(dir.path(), &["student", "--adapter", ADAPTER]);
     assert_eq!(said(dir.path(), &["both"]), together);
     assert_ne!(said(dir.path(), &["student"]), together, "the adapter changes what is said");
@@ -84,7 +88,7 @@ fn a_student_can_be_named_as_the_hub_names_it() {
     let ran = sft(nobody.path(), "nobody/tiny", &hub.url());
     assert_eq!(ran.code, 3, "{}", ran.err);
     assert!(ran.err.contains("cannot fetch the model `nobody/tiny`"), "{}", ran.err);
-    assert!(ran.err.contains("--set student.model_name=PATH"), "{}", ran.err);
+    assert!(ran.err.contains("or pass the path of a local file or folder"), "{}", ran.err);
     assert!(!nobody.path().join("runs").exists(), "nothing begun");
 }
 

@@ -298,7 +298,8 @@ fn check(expected: &str, harm: impl FnOnce(&Path)) {
     let ran = generate(dir.path(), &[PROMPT]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
     assert!(
-        ran.err.starts_with("error: ") && ran.err.contains(expected),
+        ran.err.trim_start_matches("loading model\n").starts_with("error: ")
+            && ran.err.contains(expected),
         "{expected}\n{}",
         ran.err
     );

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use whetstone_remote::loopback::http::Reply;
 use whetstone_remote::loopback::hub::{Holding, HubServer};
 
 use crate::binary::{Ran, whet_under};
@@ -51,6 +52,30 @@ fn a_data_set_that_is_not_named_comes_from_the_hub_once() {
     drop(hub);
     let last = prepare(dir.path(), "http://127.0.0.1:9", &["--skip-apps", "--json"]);
     assert_eq!((last.code, last.out), (0, ran.out), "{}", last.err);
+}
+
+#[test]
+fn a_hub_that_is_busy_is_seen_to_be_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: [(&str, &[u8]); 2] = [
+        ("full/train-00000-of-00001.jsonl", &rows(600..680)),
+        ("full/test-00000-of-00001.jsonl", &rows(11..31)),
+    ];
+    let holding = Holding::new(&format!("datasets/{NAME}"), &files);
+    let hub = HubServer::start(holding.breaking(|transfer, reply| match transfer {
+        0 => Reply::new(503, "text/plain", "busy"),
+        1 => Reply::new(429, "text/plain", "slow down").with("retry-after", "2"),
+        _ => reply,
+    }));
+    let ran = prepare(dir.path(), &hub.url(), &["--skip-apps"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let told: Vec<&str> = ran.err.lines().filter(|line| line.contains(" of 5): ")).collect();
+    let [first, second] = told[..] else { panic!("{}", ran.err) };
+    assert!(
+        first.starts_with("trying again in 1 s (2 of 5): ") && first.contains("503"),
+        "{first}"
+    );
+    assert!(second.starts_with("waiting 2 s, as told, then trying again (3 of 5): "), "{second}");
 }
 
 #[test]

@@ -156,6 +156,25 @@ fn several_samples_can_be_asked_for_in_one_request() {
 }
 
 #[test]
+fn retries_are_told_when_they_happen_and_counted_in_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks: String = ["fine/1", "rate/1", "error/1"].map(|id| task(id, "")).concat();
+    fs::write(dir.path().join("tasks.jsonl"), tasks).unwrap();
+    let server = broken_server(Reasoning::Content);
+    // The base address, as clients of OpenAI take it.
+    let base = server.url().replace("/chat/completions", "/");
+    let ran = teach(dir.path(), &base, &["--num-samples=1", "--no-judge"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("  3 requests, "), "{}", ran.out);
+    assert!(ran.out.contains("  2 retried: 429, 500\n"), "{}", ran.out);
+    let told: Vec<&str> = ran.err.lines().filter(|line| line.contains("(2 of ")).collect();
+    let waits = told.iter().find(|line| line.contains("slow down")).expect("it is told");
+    assert!(waits.starts_with("waiting 1 s, as told, then trying again (2 of "), "{waits}");
+    let tries = told.iter().find(|line| line.contains("out of memory")).expect("it is told");
+    assert!(tries.starts_with("trying again in 0."), "{tries}");
+}
+
+#[test]
 fn a_server_that_is_not_there_is_said_at_once() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("tasks.jsonl"), task("a", "")).unwrap();

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeacherConfig {
-    /// Address of the chat-completions endpoint of an OpenAI-compatible server.
+    /// Address of an OpenAI-compatible server: its base, such as `http://localhost:8129/v1`, or the whole address of
+    /// its chat completions.
     #[schemars(length(min = 1))]
     pub api_url: String,
     /// Name of the model on the server.

@@ -347,6 +347,8 @@ impl<'a> Work<'a> {
                 finished.push((at, Finish::Stop, stopped));
             } else if active.ids.len() == room {
                 finished.push((at, Finish::Length, false));
+            } else if source.text(active.id, active.text.certain()).is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         self.usage.sampled += rows.len();

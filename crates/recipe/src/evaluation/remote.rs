@@ -11,6 +11,7 @@ use super::{Measure, Source};
 use crate::chat_generator::{ChatGenerator, gone};
 use crate::environment;
 use crate::failure::Failure;
+use crate::retries;
 
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
@@ -20,7 +21,8 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
     let environment = environment::for_tasks(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
     let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
-    let server = Server::new(teacher.clone(), seed).map_err(Failure::Teacher)?;
+    let server = Server::new(teacher.clone(), seed).map_err(Failure::ServerFlag)?;
+    let server = server.watched(retries::some(measure.observer));
     server.reach().map_err(|err| gone(&err))?;
     let mut server = ChatGenerator::new(&server, measure.stop);
     let thinking = teacher.enable_thinking.to_string();

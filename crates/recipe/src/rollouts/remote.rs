@@ -10,6 +10,7 @@ use whetstone_rollout::sample::SampleSummary;
 use super::{MAX_NEW_TOKENS, SampleJob, Source};
 use crate::chat_generator::{ChatGenerator, gone};
 use crate::failure::Failure;
+use crate::retries;
 
 /// Samples; `None` if it was stopped.
 pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary>, Failure> {
@@ -17,7 +18,8 @@ pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = job.request.model.clone().unwrap_or(teacher.model_name);
     let pauses = Seed::new(job.config.seed).derive("rollout-pauses", 0);
-    let server = Server::new(teacher.clone(), pauses).map_err(Failure::Teacher)?;
+    let server = Server::new(teacher.clone(), pauses).map_err(Failure::ServerFlag)?;
+    let server = server.watched(retries::some(job.observer));
     server.reach().map_err(|err| gone(&err))?;
     let mut generator = ChatGenerator::new(&server, job.stop);
     let sampled = job.sample(&mut Source {

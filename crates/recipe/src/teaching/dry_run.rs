@@ -57,7 +57,8 @@ pub(super) fn run(
         strict: false,
         ..request.clone()
     };
-    let few = Teachers::of(request, config)?.at_most(config.teacher.samples_per_request.max(1));
+    let few =
+        Teachers::of(request, config, observer)?.at_most(config.teacher.samples_per_request.max(1));
     let took = collect(&probe, config, &few, observer)?.took.as_secs_f64();
     let (at_a_time, what, units) = if remote > 0 {
         (config.teacher.max_concurrent_requests as usize, "one request", requests)

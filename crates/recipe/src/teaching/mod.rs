@@ -73,7 +73,7 @@ pub fn run(
     config: &Config,
     observer: &dyn Observer,
 ) -> Result<Outcome<TeachSummary>, Failure> {
-    let teachers = Teachers::of(request, config)?;
+    let teachers = Teachers::of(request, config, observer)?;
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(request, config, &teachers, observer)?));
     }
@@ -153,7 +153,8 @@ fn collect(
         TeachError::Environment(err) => environment::failure_or(err, WITHOUT_JUDGE),
         err => err.into(),
     });
-    Ok(Collected { report: report?, took: progress.spent() })
+    let report = TeachSummary { retried: teachers.retried(), ..report? };
+    Ok(Collected { report, took: progress.spent() })
 }
 
 /// Every setting that decides an answer, with its value.

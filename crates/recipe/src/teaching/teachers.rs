@@ -1,20 +1,29 @@
 //! The teachers that a request names: a server's models, experts and traces, reference solutions.
 
+use std::collections::BTreeMap;
+
 use whetstone_core::config::Config;
 use whetstone_rollout::teach::{Embedded, NamedTeacher, References, Teacher};
 
 use super::remote::Remote;
 use super::{TeachRequest, TeacherChoice, server};
 use crate::failure::Failure;
+use crate::observer::Observer;
+use crate::retries;
 
 /// Everyone who is asked, in order.
 pub(super) struct Teachers(Vec<OwnedTeacher>);
 
 struct OwnedTeacher {
     name: String,
-    teacher: Box<dyn Teacher>,
+    teacher: Asked,
     samples: u32,
-    is_remote: bool,
+}
+
+/// Who is asked.
+enum Asked {
+    Here(Box<dyn Teacher>),
+    Server(Remote),
 }
 
 impl Teachers {
@@ -24,7 +33,11 @@ impl Teachers {
     ///
     /// If one is named twice, several samples of a task are wanted of one that has one, or a server cannot be
     /// asked as the settings say.
-    pub(super) fn of(request: &TeachRequest, config: &Config) -> Result<Self, Failure> {
+    pub(super) fn of(
+        request: &TeachRequest,
+        config: &Config,
+        observer: &dyn Observer,
+    ) -> Result<Self, Failure> {
         let remote = request.teachers.contains(&TeacherChoice::Remote);
         if !remote && request.num_samples.is_some_and(|samples| samples > 1) {
             return Err(Failure::Usage {
@@ -37,7 +50,7 @@ impl Teachers {
             match choice {
                 TeacherChoice::Embedded => all.push(own(Embedded::MODEL, Box::new(Embedded))),
                 TeacherChoice::Reference => all.push(own(References::MODEL, Box::new(References))),
-                TeacherChoice::Remote => all.extend(models(request, config)?),
+                TeacherChoice::Remote => all.extend(models(request, config, observer)?),
             }
         }
         let names = |at: usize| all[..at].iter().map(|one| &one.name);
@@ -71,29 +84,52 @@ impl Teachers {
 
     /// Samples of one task by a server's models.
     pub(super) fn remote_samples(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().filter(|one| one.is_remote).map(|one| one.samples)
+        let servers = self.0.iter().filter(|one| matches!(one.teacher, Asked::Server(_)));
+        servers.map(|one| one.samples)
+    }
+
+    /// Tries that failed and were repeated, by what failed.
+    pub(super) fn retried(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for one in &self.0 {
+            let Asked::Server(Remote(server)) = &one.teacher else { continue };
+            for (label, count) in server.client().retried() {
+                *all.entry(label).or_default() += count;
+            }
+        }
+        all
     }
 }
 
 impl OwnedTeacher {
     fn named(&self) -> NamedTeacher<'_> {
-        NamedTeacher { name: &self.name, teacher: self.teacher.as_ref(), samples: self.samples }
+        let teacher = match &self.teacher {
+            Asked::Here(teacher) => teacher.as_ref(),
+            Asked::Server(remote) => remote,
+        };
+        NamedTeacher { name: &self.name, teacher, samples: self.samples }
     }
 }
 
 /// A teacher on this machine: one sample of a task, more would be the same again.
 fn own(name: &str, teacher: Box<dyn Teacher>) -> OwnedTeacher {
-    OwnedTeacher { name: name.to_owned(), teacher, samples: 1, is_remote: false }
+    OwnedTeacher { name: name.to_owned(), teacher: Asked::Here(teacher), samples: 1 }
 }
 
 /// The models of the server.
-fn models(request: &TeachRequest, config: &Config) -> Result<Vec<OwnedTeacher>, Failure> {
+fn models(
+    request: &TeachRequest,
+    config: &Config,
+    observer: &dyn Observer,
+) -> Result<Vec<OwnedTeacher>, Failure> {
+    let on_retry = retries::some(observer);
     let samples = request.num_samples.unwrap_or(config.teacher.num_samples_per_problem);
     let asked = config.teacher.asked_models().into_iter();
     asked
         .map(|model| {
-            let teacher = Box::new(Remote(server(config, model).map_err(Failure::Teacher)?));
-            Ok(OwnedTeacher { name: model.to_owned(), teacher, samples, is_remote: true })
+            let server = server(config, model).map_err(Failure::Teacher)?;
+            let teacher = Asked::Server(Remote(server.watched(on_retry.clone())));
+            Ok(OwnedTeacher { name: model.to_owned(), teacher, samples })
         })
         .collect()
 }

@@ -217,7 +217,12 @@ mod tests {
     }
 
     fn failure(message: &str) -> Failure {
-        Failure { kind: FailureKind::Connection, message: message.to_owned(), retry_after: None }
+        Failure {
+            kind: FailureKind::Connection,
+            status: None,
+            message: message.to_owned(),
+            retry_after: None,
+        }
     }
 
     fn fail(breaker: &Breaker, times: usize) {

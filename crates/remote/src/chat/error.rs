@@ -1,11 +1,14 @@
 //! Errors of a chat completion.
 
-use std::error::Error;
 use std::time::Duration;
 
 use super::response::BadAnswer;
 use crate::http::HttpError;
+use crate::retry::seconds;
 use crate::secret::NotAKey;
+
+/// The setting that hints name.
+const ADDRESS: &str = "teacher.api_url";
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -36,10 +39,12 @@ pub enum ChatError {
     #[error("an answer is too long")]
     TooLong(#[source] HttpError),
     /// Every try failed.
-    #[error("{tries} tries failed; the last error: {last}")]
+    #[error("{tries} tries failed in {}; the last error: {last}", seconds(*took))]
     GaveUp {
         /// Number of tries.
         tries: u32,
+        /// The time that they took, with the pauses between them.
+        took: Duration,
         /// The last failure.
         last: Failure,
     },
@@ -80,6 +85,8 @@ pub enum ChatError {
 pub struct Failure {
     /// The kind of failure.
     pub kind: FailureKind,
+    /// The HTTP status, if that is the failure.
+    pub status: Option<u16>,
     /// The failure, with the address, in one line.
     pub message: String,
     /// The server's `Retry-After`.
@@ -131,7 +138,12 @@ impl ChatError {
         }
     }
 
-    /// A suggestion for the user.
+    /// A suggestion for the user, who gave the address with `named`: a setting or a flag.
+    pub fn hint_for(&self, named: &str) -> Option<String> {
+        self.hint().map(|hint| hint.replace(ADDRESS, named))
+    }
+
+    /// A suggestion for the user, who gave the address with the setting.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Gone { .. } => {
@@ -142,11 +154,11 @@ impl ChatError {
                 "the key is read from the environment variable named by teacher.api_key_env"
             }
             Self::Refused { status: 404 | 405 | 300..=399, .. } => {
-                "teacher.api_url is the whole address and usually ends in /v1/chat/completions; \
-                 teacher.model_name is the name the server lists"
+                "teacher.api_url usually ends in /v1 or /v1/chat/completions; the model's name is one that the \
+                 server lists"
             }
             Self::Http(HttpError::Address { .. }) => {
-                "teacher.api_url is a whole address, like http://localhost:8129/v1/chat/completions"
+                "teacher.api_url is a whole address, like http://localhost:8129/v1"
             }
             Self::Http(HttpError::Tls { .. }) => {
                 "check teacher.api_url and this machine's clock; certificates must come from a \
@@ -174,16 +186,20 @@ impl FailureKind {
 }
 
 impl Failure {
+    /// A word or two to count by, for people: `429`, `timeout`.
+    pub(super) fn label(&self) -> String {
+        match self.status {
+            Some(status) => status.to_string(),
+            None => self.kind.name().replace('_', " "),
+        }
+    }
+
     pub(super) fn of_http(err: &HttpError) -> Self {
         let kind = match err {
             HttpError::Timeout { .. } => FailureKind::Timeout,
             _ => FailureKind::Connection,
         };
-        let message = match err.source() {
-            Some(source) => format!("{err}: {source}"),
-            None => err.to_string(),
-        };
-        Self { kind, message, retry_after: None }
+        Self { kind, status: None, message: err.in_one_line(), retry_after: None }
     }
 
     pub(super) fn of_status(
@@ -196,7 +212,8 @@ impl Failure {
             429 => FailureKind::RateLimited,
             _ => FailureKind::ServerError,
         };
-        Self { kind, message: format!("`{url}` answers {status}: {message}"), retry_after }
+        let message = format!("`{url}` answers {status}: {message}");
+        Self { kind, status: Some(status), message, retry_after }
     }
 
     pub(super) fn of_answer(url: &str, bad: &BadAnswer, beginning: &str) -> Self {
@@ -206,6 +223,6 @@ impl Failure {
             BadAnswer::Malformed(_) => FailureKind::Malformed,
         };
         let message = format!("`{url}` answers, but {bad}: {beginning}");
-        Self { kind, message, retry_after: None }
+        Self { kind, status: None, message, retry_after: None }
     }
 }

@@ -21,6 +21,7 @@
 mod backoff;
 mod breaker;
 mod error;
+mod place;
 mod probe;
 mod request;
 pub(crate) mod response;
@@ -36,12 +37,15 @@ pub use response::{Response, Usage};
 pub use server::Server;
 pub use settings::Settings;
 
+use std::collections::BTreeMap;
 use std::env::{self, VarError};
-use std::time::SystemTime;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
 
 use self::backoff::Backoff;
 use self::breaker::Breaker;
 use crate::http::{self, Address, HttpAnswer, HttpError};
+use crate::retry::{OnRetry, Retry};
 use crate::secret::{NotAKey, Secret};
 use crate::shown;
 
@@ -56,6 +60,9 @@ pub struct Client {
     backoff: Backoff,
     breaker: Breaker,
     max_tries: u32,
+    on_retry: OnRetry,
+    /// Tries that failed and were repeated, by their labels.
+    retried: Mutex<BTreeMap<String, u64>>,
 }
 
 /// The failure of one try.
@@ -81,7 +88,7 @@ impl Client {
 
     /// A client with a key from elsewhere, or none.
     pub fn with_key(settings: &Settings, key: Option<Secret>) -> Result<Self, ChatError> {
-        let url = Address::parse(&settings.api_url)?;
+        let url = Address::parse(&place::whole(&settings.api_url))?;
         let limits = http::Limits {
             connect: settings.connect_timeout,
             total: settings.request_timeout,
@@ -95,8 +102,21 @@ impl Client {
             backoff: Backoff::new(settings),
             breaker: Breaker::new(url.shown(), settings),
             max_tries: settings.max_tries.max(1),
+            on_retry: OnRetry::default(),
+            retried: Mutex::default(),
             url,
         })
+    }
+
+    /// The same, and `on_retry` is called before each pause between two tries.
+    #[must_use]
+    pub fn watched(self, on_retry: OnRetry) -> Self {
+        Self { on_retry, ..self }
+    }
+
+    /// Tries that failed and were repeated, by what failed: `429`, `timeout`.
+    pub fn retried(&self) -> BTreeMap<String, u64> {
+        self.retried.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Asks until there is an answer, at most as often as the settings allow.
@@ -104,7 +124,7 @@ impl Client {
     /// The answer has at most as many completions as were asked for, and may have fewer: some
     /// servers know no `n`.
     pub fn complete(&self, request: &Request) -> Result<Response, ChatError> {
-        let body = request.to_json();
+        let (body, began) = (request.to_json(), Instant::now());
         for tried in 1.. {
             let pass = self.breaker.enter()?;
             let failure = match self.try_once(request, &body) {
@@ -122,11 +142,26 @@ impl Client {
             let pause = self.backoff.pause(&body, tried, failure.retry_after);
             pass.failed(&failure);
             if tried >= self.max_tries {
-                return Err(ChatError::GaveUp { tries: tried, last: failure });
+                let took = began.elapsed();
+                return Err(ChatError::GaveUp { tries: tried, took, last: failure });
             }
+            self.retry(Retry {
+                next: tried + 1,
+                of: self.max_tries,
+                pause,
+                is_asked: failure.retry_after.is_some_and(|asked| !asked.is_zero()),
+                label: failure.label(),
+                why: failure.message,
+            });
             self.breaker.sleep(pause)?;
         }
         unreachable!("the last try returns")
+    }
+
+    fn retry(&self, retry: Retry) {
+        self.on_retry.tell(&retry);
+        let mut retried = self.retried.lock().unwrap_or_else(PoisonError::into_inner);
+        *retried.entry(retry.label).or_default() += 1;
     }
 
     /// The names of the models that the server offers, from `models` beside the chat's address.
@@ -160,8 +195,9 @@ impl Client {
 
     /// The raw response of one try.
     fn send_once(&self, request: &Request) -> Result<Response, ChatError> {
+        let began = Instant::now();
         self.try_once(request, &request.to_json()).map_err(|miss| match miss {
-            Miss::Passing(last) => ChatError::GaveUp { tries: 1, last },
+            Miss::Passing(last) => ChatError::GaveUp { tries: 1, took: began.elapsed(), last },
             Miss::Final(err) => err,
         })
     }

@@ -7,6 +7,7 @@ use whetstone_core::{Message, Seed};
 
 use super::{ChatError, Client, Request, Response, Settings};
 use crate::http::HttpError;
+use crate::retry::OnRetry;
 
 /// A server with the model and the sampling that settings name. Shared by reference between threads.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ impl Server {
     pub fn new(settings: TeacherConfig, seed: Seed) -> Result<Self, ChatError> {
         let client = Client::new(&Settings::of(&settings, seed))?;
         Ok(Self { client, settings, looked: AtomicBool::new(false) })
+    }
+
+    /// The same, and `on_retry` is called before each pause between two tries.
+    #[must_use]
+    pub fn watched(self, on_retry: OnRetry) -> Self {
+        Self { client: self.client.watched(on_retry), ..self }
     }
 
     /// The client.

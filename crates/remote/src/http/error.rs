@@ -1,5 +1,6 @@
 //! Errors of an HTTP exchange.
 
+use std::error::Error;
 use std::io;
 use std::time::Duration;
 
@@ -109,6 +110,23 @@ impl HttpError {
                 Self::Unreachable { url, source: Box::new(Error::Io(source)) }
             }
             source => Self::Broken { url, source: Box::new(source) },
+        }
+    }
+
+    /// The error with its cause.
+    pub(crate) fn in_one_line(&self) -> String {
+        match self.source() {
+            Some(source) => format!("{self}: {source}"),
+            None => self.to_string(),
+        }
+    }
+
+    /// A word to count by.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Self::Status { status, .. } => status.to_string(),
+            Self::Timeout { .. } => "timeout".to_owned(),
+            _ => "connection".to_owned(),
         }
     }
 

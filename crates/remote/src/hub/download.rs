@@ -9,6 +9,7 @@ use super::digest::Hash;
 use super::wire::Described;
 use super::{HubError, HubSettings, Origin, Progress};
 use crate::http::{self, HttpError, Opened, Redirects};
+use crate::retry::OnRetry;
 use crate::shown;
 
 const PIECE_BYTES: usize = 64 << 10;
@@ -20,6 +21,7 @@ pub(super) struct Download<'a> {
     pub(super) http: &'a http::Client,
     pub(super) store: &'a http::Client,
     pub(super) settings: &'a HubSettings,
+    pub(super) on_retry: &'a OnRetry,
     pub(super) cache: &'a RepoCache,
     pub(super) url: String,
     pub(super) file: &'a Described,
@@ -86,7 +88,11 @@ impl Download<'_> {
                     let tries = transfers;
                     return Err(HubError::Transfer { url, tries, bytes: after, source });
                 }
-                Err(Break::Passing(err)) => std::thread::sleep(pauses.after(&err)),
+                Err(Break::Passing(err)) => {
+                    let pause = pauses.after(&err);
+                    self.on_retry.tell(&self.settings.retry(tries, pause, &err));
+                    std::thread::sleep(pause);
+                }
             }
         }
         file.sync_all().map_err(HubError::at("write", incomplete))?;

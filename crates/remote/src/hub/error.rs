@@ -2,8 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::http::HttpError;
+use crate::retry::seconds;
 use crate::secret::NotAKey;
 
 const LOCAL: &str = "pass the path of a local file or folder instead";
@@ -88,6 +90,17 @@ pub enum HubError {
     /// The exchange failed.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// Every try failed in a way that another might not.
+    #[error("{tries} tries failed in {}", seconds(*took))]
+    GaveUp {
+        /// Number of tries.
+        tries: u32,
+        /// The time that they took, with the pauses between them.
+        took: Duration,
+        /// The last error.
+        #[source]
+        source: HttpError,
+    },
     /// The transfer broke each time.
     #[error("the transfer of `{url}` broke {tries} times, the last time at byte {bytes}")]
     Transfer {
@@ -141,7 +154,7 @@ impl HubError {
     /// Whether the hub could not be reached or trusted, so that the cache may be used instead.
     pub(super) fn is_absence(&self) -> bool {
         match self {
-            Self::Offline { .. } => true,
+            Self::Offline { .. } | Self::GaveUp { .. } => true,
             Self::Http(err) => err.is_passing() || matches!(err, HttpError::Tls { .. }),
             _ => false,
         }
@@ -167,7 +180,7 @@ impl HubError {
                 "accept its terms on its page, and set HF_TOKEN to a token of that account"
             }
             Self::NotAHub { .. } => "check HF_ENDPOINT and whether a proxy or portal is in between",
-            Self::Http(_) | Self::Transfer { .. } => {
+            Self::Http(_) | Self::GaveUp { .. } | Self::Transfer { .. } => {
                 "check the network, HF_ENDPOINT and HTTPS_PROXY, and try again: what arrived is kept"
             }
             Self::Damaged { .. } => "try again",

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Hub, HubError, Origin, Progress, RemoteFile, Repo};
+use crate::retry::OnRetry;
 
 /// Files of a model: configuration, weights, tokenizer and chat template.
 const MODEL_FILES: [&str; 8] = [
@@ -42,6 +43,15 @@ pub enum DownloadEvent<'a> {
 /// Called while files are downloaded.
 pub type OnDownload<'a> = dyn Fn(DownloadEvent<'_>) + 'a;
 
+/// What is called while files are fetched.
+#[derive(Clone)]
+pub struct Watch<'a> {
+    /// While they are downloaded.
+    pub on_download: &'a OnDownload<'a>,
+    /// Before each pause between two tries.
+    pub on_retry: OnRetry,
+}
+
 /// Fetches one file, unless it is here.
 fn fetch(
     hub: &Hub,
@@ -63,13 +73,13 @@ pub fn fetch_all(
     repo: &Repo,
     wanted: &dyn Fn(&str) -> bool,
     missing: &str,
-    on_download: &OnDownload<'_>,
+    watch: &Watch<'_>,
 ) -> Result<Vec<PathBuf>, HubError> {
-    let hub = Hub::from_env()?;
+    let hub = Hub::from_env()?.watched(watch.on_retry.clone());
     let files = hub.list(repo)?.files;
     let mut found = Vec::new();
     for file in files.iter().filter(|file| wanted(&file.path)) {
-        found.push(fetch(&hub, repo, file, on_download)?);
+        found.push(fetch(&hub, repo, file, watch.on_download)?);
     }
     if found.is_empty() {
         let some = files.iter().take(5).map(|file| file.path.as_str()).collect::<Vec<_>>();
@@ -83,9 +93,9 @@ pub fn fetch_all(
 }
 
 /// The directory of a model of the hub, with its files.
-pub fn fetch_model(name: &str, on_download: &OnDownload<'_>) -> Result<PathBuf, HubError> {
+pub fn fetch_model(name: &str, watch: &Watch<'_>) -> Result<PathBuf, HubError> {
     let wanted = |path: &str| MODEL_FILES.contains(&path) || is_weights(path);
-    let found = fetch_all(&Repo::model(name)?, &wanted, "config.json", on_download)?;
+    let found = fetch_all(&Repo::model(name)?, &wanted, "config.json", watch)?;
     Ok(found.iter().rev().find_map(|path| path.parent()).unwrap_or(Path::new(name)).to_owned())
 }
 

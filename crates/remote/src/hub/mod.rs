@@ -24,13 +24,14 @@ pub(crate) mod wire;
 use std::path::PathBuf;
 
 pub use error::HubError;
-pub use fetch::{DownloadEvent, OnDownload, fetch_all, fetch_model, is_name};
+pub use fetch::{DownloadEvent, OnDownload, Watch, fetch_all, fetch_model, is_name};
 pub use repo::{Repo, RepoKind};
 pub use settings::HubSettings;
 
 use self::cache::RepoCache;
 use self::download::Download;
 use crate::http::{Address, Client, Limits};
+use crate::retry::OnRetry;
 
 /// A hub, and the cache in front of it.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub struct Hub {
     http: Client,
     /// For where the hub sends us: other machines, which our token is not for.
     store: Client,
+    on_retry: OnRetry,
 }
 
 /// A file on this machine.
@@ -105,7 +107,13 @@ impl Hub {
         };
         let store = Client::new(&address, limits.clone(), None);
         let http = Client::new(&address, limits, settings.token.clone());
-        Ok(Self { settings, http, store })
+        Ok(Self { settings, http, store, on_retry: OnRetry::default() })
+    }
+
+    /// The same, and `on_retry` is called before each pause between two tries.
+    #[must_use]
+    pub fn watched(self, on_retry: OnRetry) -> Self {
+        Self { on_retry, ..self }
     }
 
     /// A hub as the environment says.
@@ -154,6 +162,7 @@ impl Hub {
             http: &self.http,
             store: &self.store,
             settings: &self.settings,
+            on_retry: &self.on_retry,
             cache: &cache,
             url: self.resolve_url(repo, &file.commit, path),
             file: &file,

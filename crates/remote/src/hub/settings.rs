@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::HubError;
 use crate::http::HttpError;
+use crate::retry::Retry;
 use crate::secret::Secret;
 
 /// A file with a token is not longer.
@@ -90,6 +91,18 @@ impl Pauses {
 }
 
 impl HubSettings {
+    /// What is told after so many tries.
+    pub(super) fn retry(&self, tried: u32, pause: Duration, err: &HttpError) -> Retry {
+        Retry {
+            next: tried + 1,
+            of: self.max_tries,
+            pause,
+            is_asked: matches!(err, HttpError::Status { retry_after: Some(asked), .. } if !asked.is_zero()),
+            label: err.label(),
+            why: err.in_one_line(),
+        }
+    }
+
     pub(super) fn pauses(&self) -> Pauses {
         Pauses { next: self.pause, longest: self.timeout }
     }

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use whetstone_core::with_causes;
 
 use super::*;
 use crate::loopback::http::{Reply, Server, Wire};
@@ -128,7 +129,7 @@ fn a_hub_that_stumbles_is_asked_again() {
         let number = asked.fetch_add(1, Ordering::SeqCst) + 1;
         Reply::new(503, "text/plain", format!("busy {number}"))
     });
-    let err = hub(&busy.url(), dir.path()).list(&repo()).unwrap_err().to_string();
+    let err = with_causes(&hub(&busy.url(), dir.path()).list(&repo()).unwrap_err());
     assert!(err.ends_with("answers 503: busy 3"), "{err}");
 }
 

@@ -1,5 +1,7 @@
 //! Requests to a hub, and the parsing of its answers.
 
+use std::time::Instant;
+
 use serde::Deserialize;
 
 use super::repo::{self, Repo};
@@ -69,7 +71,7 @@ impl Hub {
         &self,
         mut url: String,
         ask: impl Fn(&str) -> Result<HttpAnswer, HttpError>,
-    ) -> Result<HttpAnswer, HttpError> {
+    ) -> Result<HttpAnswer, HubError> {
         for _ in 0..5 {
             let answer = self.persist(|| ask(&url)?.kept_or_passing(self.http.secret()))?;
             match answer.redirect().and_then(|to| self.settings.own_address(to)) {
@@ -77,7 +79,7 @@ impl Hub {
                 None => return Ok(answer),
             }
         }
-        Err(HttpError::Redirects { url: shown::address(&url, self.http.secret()) })
+        Err(HttpError::Redirects { url: shown::address(&url, self.http.secret()) }.into())
     }
 
     /// Asks a hub that stumbles again, with growing pauses, as often as the settings allow. One
@@ -85,18 +87,26 @@ impl Hub {
     fn persist(
         &self,
         ask: impl Fn() -> Result<HttpAnswer, HttpError>,
-    ) -> Result<HttpAnswer, HttpError> {
-        let mut pauses = self.settings.pauses();
-        for _ in 1..self.settings.max_tries {
+    ) -> Result<HttpAnswer, HubError> {
+        let (mut pauses, began) = (self.settings.pauses(), Instant::now());
+        let tries = self.settings.max_tries.max(1);
+        for tried in 1.. {
             match ask() {
-                done @ Err(HttpError::Unreachable { .. } | HttpError::Timeout { .. }) => {
-                    return done;
+                Err(err @ (HttpError::Unreachable { .. } | HttpError::Timeout { .. })) => {
+                    return Err(err.into());
                 }
-                Err(err) if err.is_passing() => std::thread::sleep(pauses.after(&err)),
-                done => return done,
+                Err(source) if source.is_passing() && tried >= tries => {
+                    return Err(HubError::GaveUp { tries, took: began.elapsed(), source });
+                }
+                Err(err) if err.is_passing() => {
+                    let pause = pauses.after(&err);
+                    self.on_retry.tell(&self.settings.retry(tried, pause, &err));
+                    std::thread::sleep(pause);
+                }
+                done => return Ok(done?),
             }
         }
-        ask()
+        unreachable!("the last try returns")
     }
 
     /// The error of a non-success status.
@@ -190,7 +200,39 @@ fn bare_etag(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
     use super::*;
+    use crate::hub::HubSettings;
+    use crate::loopback::http::{Reply, Server};
+    use crate::retry::OnRetry;
+
+    #[test]
+    fn a_busy_hub_is_given_up_after_so_many_tries_and_each_pause_is_told() {
+        let (server, dir) = (
+            Server::start(|_| Reply::new(503, "text/plain", "busy")),
+            tempfile::tempdir().unwrap(),
+        );
+        let get = |name: &str| (name == "HF_HOME").then(|| dir.path().display().to_string());
+        let settings = HubSettings {
+            endpoint: server.url(),
+            max_tries: 3,
+            pause: Duration::from_millis(1),
+            ..HubSettings::from_variables(get).unwrap()
+        };
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&told);
+        let hub = Hub::new(settings).unwrap();
+        let hub = hub.watched(OnRetry::new(move |retry| tell.lock().unwrap().push(retry.clone())));
+        let err = hub.list(&Repo::dataset("ada/tasks").unwrap()).unwrap_err();
+        assert!(err.to_string().starts_with("3 tries failed in "), "{err}");
+        assert!(err.is_absence() && err.hint().contains("HF_ENDPOINT"), "{}", err.hint());
+        let told = told.lock().unwrap();
+        let of: Vec<_> = told.iter().map(|retry| (retry.next, retry.of, &*retry.label)).collect();
+        assert_eq!(of, [(2, 3, "503"), (3, 3, "503")]);
+        assert!(told[0].why.ends_with("answers 503: busy"), "{}", told[0].why);
+    }
 
     #[test]
     fn an_etag_that_can_be_no_file_name_is_refused() {

@@ -76,6 +76,8 @@ pub struct TeachSummary {
     pub without_trace: u64,
     /// Questions that were asked, each once however often it was tried.
     pub requests: u64,
+    /// Tries that failed and were repeated, by what failed: `429`, `timeout`.
+    pub retried: BTreeMap<String, u64>,
     /// Seconds from start to end.
     pub wall_seconds: f64,
     /// Questions a second, while questions were asked.
