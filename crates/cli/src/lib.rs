@@ -34,11 +34,14 @@ mod summary;
 mod teach;
 mod train;
 
+use std::env;
+
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::cli::{Cli, Command, ConfigCommand, TalkArgs};
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Runs the command that was typed.
@@ -48,6 +51,9 @@ pub fn run() -> Exit {
     log_to_stderr(cli.talk);
     pass_over_caught_panics();
     let printer = Printer::new(cli.talk.quiet);
+    if let Err(failure) = current_directory(&cli.command) {
+        return failure::report(&failure.into(), printer);
+    }
     let result = match &cli.command {
         Command::Quickstart(args) => quickstart::run(args, printer),
         Command::Run(args) => stages::run(args, printer),
@@ -73,6 +79,18 @@ pub fn run() -> Exit {
         Command::Judge(args) => Ok(judge(&args.arguments, printer)),
     };
     result.unwrap_or_else(|err| failure::report(&err, printer))
+}
+
+/// Every relative path depends on it, and interpreters do not start without one. A shell keeps showing the path of a
+/// directory that was deleted.
+fn current_directory(command: &Command) -> Result<(), Failure> {
+    if matches!(command, Command::Judge(_) | Command::Probe(_)) || env::current_dir().is_ok() {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        problem: "the current directory was deleted, or cannot be entered",
+        hint: "change to another one with `cd`; if it was made again, `cd .` enters it",
+    })
 }
 
 /// Runs as one of the judge's own processes.

@@ -1,5 +1,6 @@
 //! The real binary, run as a user runs it.
 
+mod bad_machine;
 mod binary;
 mod board;
 mod board_page;
