@@ -84,6 +84,19 @@ fn without_a_path_the_interpreter_is_found_where_systems_have_it() {
 }
 
 #[test]
+fn files_that_a_shell_keeps_open_do_not_stop_the_judge() {
+    if !judged() {
+        return;
+    }
+    let dir = folder();
+    let open = "exec 3>&1 4</dev/null 9>open; whet score r.jsonl --prompts tasks.jsonl";
+    let output = script(dir.path(), open);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("60 of 60 lines scored into r.scored.jsonl"), "{text}");
+}
+
+#[test]
 fn without_python_each_command_that_judges_says_so() {
     let dir = folder();
     let nowhere = format!("PATH={}; export PATH;", dir.path().display());
@@ -113,7 +126,7 @@ fn a_limit_on_namespaces_is_not_called_a_full_disk() {
 #[test]
 fn a_read_only_file_system_is_named_with_the_place() {
     let dir = folder();
-    let read_only = "mount -t tmpfs -o ro none disk; cd disk; exec 3>&1; \
+    let read_only = "mount -t tmpfs -o ro none disk; cd disk; \
                      whet score ../r.jsonl --prompts ../tasks.jsonl --skip-runtime --out r.scored.jsonl; \
                      whet quickstart; whet doctor";
     let Some(output) = script_apart(dir.path(), read_only) else { return };
