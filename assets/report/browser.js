@@ -29,16 +29,25 @@ function drawFilters() {
   if (index.step.length < index.all) refresh(byId("completions-lead"), lessThanAll());
 }
 
+/** A chip for each verdict of the run, with its count in the step, task and kind of group that are chosen. */
 function drawChips(host) {
-  const counts = index.verdicts.map(() => 0);
-  for (const verdict of index.verdict) counts[verdict] += 1;
-  const present = index.verdicts.filter((_, at) => counts[at] > 0);
+  const [ofRun, ofChoice] = [verdictCounts(groups), verdictCounts(groupsWanted(groups))];
+  const present = index.verdicts.filter((_, at) => ofRun[at] > 0);
   present.forEach((name, at) => {
     const isThere = host.children[at]?.dataset.verdict === name;
     if (!isThere) host.insertBefore(chip(name), host.children[at] ?? null);
-    const count = counts[index.verdicts.indexOf(name)].toLocaleString("en");
+    const count = ofChoice[index.verdicts.indexOf(name)].toLocaleString("en");
     refresh(host.children[at].querySelector("b"), count);
   });
+}
+
+/** The completions of some groups, by verdict. */
+function verdictCounts(among) {
+  const counts = index.verdicts.map(() => 0);
+  for (const { start, end } of among) {
+    for (let at = start; at < end; at += 1) counts[index.verdict[at]] += 1;
+  }
+  return counts;
 }
 
 function lessThanAll() {
@@ -61,6 +70,7 @@ function chip(verdict) {
 
 /** Looks for what the filters say; chooses the group that `isMeant`, or the first. */
 async function find(isMeant = () => true) {
+  drawChips(byId("filter-verdicts"));
   const said = byId("found");
   const answered = await answer((part) => replace(said, `Searching, ${Math.round(100 * part)} %`));
   if (answered === null) return;

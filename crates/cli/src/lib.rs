@@ -38,6 +38,7 @@ mod teach;
 mod train;
 mod version;
 
+use std::env;
 use std::io::{self, IsTerminal};
 
 use clap::{CommandFactory, FromArgMatches};
@@ -46,6 +47,7 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::cli::{Cli, Command, ConfigCommand, TalkArgs};
 use crate::colour::ColourArg;
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Runs the command that was typed.
@@ -55,6 +57,9 @@ pub fn run() -> Exit {
     pass_over_caught_panics();
     whetstone_record::program::announce(version::short());
     let printer = Printer::with_colour(cli.talk.quiet, cli.talk.color);
+    if let Err(failure) = current_directory(&cli.command) {
+        return failure::report(&failure.into(), printer);
+    }
     let result = match &cli.command {
         Command::Quickstart(args) => quickstart::run(args, printer),
         Command::Run(args) => stages::run(args, printer),
@@ -86,10 +91,22 @@ pub fn run() -> Exit {
 
 /// The command that was typed. Clap prints help and usage errors itself, and ends with 0 and 2 as we do.
 fn parse() -> Cli {
-    let colour = ColourArg::before_parsing(std::env::args_os());
+    let colour = ColourArg::before_parsing(env::args_os());
     let command = Cli::command().color(colour.of_clap());
     let matches = command.get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit())
+}
+
+/// Every relative path depends on it, and interpreters do not start without one. A shell keeps showing the path of a
+/// directory that was deleted.
+fn current_directory(command: &Command) -> Result<(), Failure> {
+    if matches!(command, Command::Judge(_) | Command::Probe(_)) || env::current_dir().is_ok() {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        problem: "the current directory was deleted, or cannot be entered",
+        hint: "change to another one with `cd`; if it was made again, `cd .` enters it",
+    })
 }
 
 /// Runs as one of the judge's own processes.

@@ -2,11 +2,12 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use whetstone_core::config::Config;
+use whetstone_sandbox::interpreter_command;
 
 use crate::Finding;
 
@@ -56,7 +57,7 @@ fn parse(answer: &str) -> Option<((u32, u32, u32), PathBuf)> {
 }
 
 fn ask(command: &str) -> Result<String, String> {
-    let mut child = Command::new(command)
+    let mut child = interpreter_command(command)
         .args(["-I", "-S", "-c", ABOUT])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

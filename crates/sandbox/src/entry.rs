@@ -9,6 +9,9 @@ use crate::zygote::launch::{ZygoteOptions, launch};
 ///
 /// What goes wrong is returned, for the binary to print on standard error.
 pub fn run(arguments: &[String]) -> Result<(), String> {
+    // A shell that has files open hands them on to what it starts: their numbers are needed, and no program may
+    // find them. Whatever we hand on ourselves is on standard input.
+    let _: std::io::Result<()> = crate::os::close_strangers();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["supervise"] => supervisor::supervise().map_err(|error| error.to_string()),

@@ -22,6 +22,7 @@ mod zygote;
 
 pub use judge::{Judge, Options, PlayTicket, StartError, Ticket};
 pub use supervisor::slots;
+pub use zygote::interpreter_command;
 
 /// The version of the judge. Raised whenever a program could get another verdict than before: kept
 /// verdicts carry it.

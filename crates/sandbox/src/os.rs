@@ -218,6 +218,15 @@ pub(crate) fn inherited(fd: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Closes every descriptor but the standard streams.
+///
+/// The caller guarantees that nothing else in the process owns a descriptor above them.
+pub(crate) fn close_strangers() -> io::Result<()> {
+    // SAFETY: three numbers; no one owns what is closed, as the caller guarantees.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
+    check(i32::try_from(closed).unwrap_or(-1)).map(drop)
+}
+
 /// Makes standard output go where standard error goes.
 pub(crate) fn merge_output() -> io::Result<()> {
     // SAFETY: two numbers; both streams are open in every process that we start.

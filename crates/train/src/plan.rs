@@ -309,14 +309,21 @@ impl Plan {
                  {accumulation} accumulation) = {steps} optimizer steps"
             )
         } else {
-            let drawn = if *samples > 1 { "groups" } else { "sequences" };
+            let unit = if *samples > 1 { "groups" } else { "sequences" };
+            let (drawn, passes) = drawn(steps * self.items_per_step, *items);
             format!(
                 "{steps} optimizer steps × ({micro_batch} micro-batch × {accumulation} accumulation) \
-                 ÷ {samples} samples = {} {drawn} from {items} {what}",
-                steps * self.items_per_step
+                 ÷ {samples} samples = {drawn} {unit} from {items} {what}{passes}"
             )
         }
     }
+}
+
+/// What is drawn, and how often each item is where that is more than once.
+fn drawn(drawn: u64, items: u64) -> (u64, String) {
+    let tenths = (drawn * 10 + items / 2) / items.max(1);
+    let passes = format!(", each {}.{} times", tenths / 10, tenths % 10);
+    (drawn, if drawn > items { passes } else { String::new() })
 }
 
 #[cfg(test)]
@@ -331,11 +338,8 @@ mod tests {
             plan.arithmetic("tasks", true),
             "100 tasks × 4 samples × 3 epochs ÷ (2 micro-batch × 8 accumulation) = 75 optimizer steps"
         );
-        assert_eq!(
-            Plan::sft(&Config::default(), 100).unwrap().steps,
-            19,
-            "300 rows of 16, rounded up"
-        );
+        let rows = Plan::sft(&Config::default(), 100).unwrap();
+        assert_eq!(rows.steps, 19, "300 rows of 16, rounded up");
     }
 
     #[test]
@@ -365,15 +369,13 @@ mod tests {
     #[test]
     fn steps_that_are_given_need_no_epochs() {
         let mut config = Config::default();
-        config.training.max_steps = 5;
-        config.grpo.num_iterations = 2;
-        let plan = Plan::grpo(&config, 100).unwrap();
-        assert_eq!((plan.steps, plan.schedule.total_steps), (5, 10));
-        assert!(plan.arithmetic("tasks", false).ends_with("= 20 groups from 100 tasks"));
-        let more = Plan::grpo(&config, 7).unwrap();
-        assert!(more.arithmetic("tasks", false).ends_with("= 20 groups from 7 tasks"));
-        let rows = Plan::sft(&config, 30).unwrap();
-        assert!(rows.arithmetic("rows", false).ends_with("= 80 sequences from 30 rows"));
+        (config.training.max_steps, config.grpo.num_iterations) = (5, 2);
+        let grpo = |tasks| Plan::grpo(&config, tasks).unwrap();
+        assert_eq!((grpo(100).steps, grpo(100).schedule.total_steps), (5, 10));
+        let ends = |plan: &Plan, end| assert!(plan.arithmetic("tasks", false).ends_with(end));
+        ends(&grpo(100), "= 20 groups from 100 tasks");
+        ends(&grpo(7), "= 20 groups from 7 tasks, each 2.9 times");
+        ends(&Plan::sft(&config, 30).unwrap(), "= 80 sequences from 30 tasks, each 2.7 times");
     }
 
     #[test]

@@ -108,6 +108,19 @@ fn what_grpo_refuses_is_a_problem_of_a_config_for_it_and_else_said_with_the_comm
 }
 
 #[test]
+fn values_far_from_the_usual_are_warned_of_at_their_places() {
+    let far = "[grpo]\ntemperature = 5.0\n[training]\nlearning_rate = 0.5\n";
+    let ran = whet_with(far, &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 0, "an experiment may want them: {}", ran.err);
+    for expected in [
+        "warning: config.toml:4:17: `training.learning_rate`: a learning rate of 0.5 is far above",
+        "warning: config.toml:2:15: `grpo.temperature`: at a temperature of 5 nearly every token",
+    ] {
+        assert!(ran.out.contains(expected), "{}", ran.out);
+    }
+}
+
+#[test]
 fn eight_bit_weights_and_training_all_of_them_contradict_each_other() {
     check(
         "[student]\nload_in_8bit = true\n[training]\ntrain = \"full\"\n",

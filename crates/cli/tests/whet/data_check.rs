@@ -132,6 +132,6 @@ fn values_of_k_that_do_not_fit_are_left_out_unless_they_are_asked_for() {
     assert!(asked.code == 2 && asked.err.contains("pass@10 needs 10 samples"), "{}", asked.err);
     let plan = ["eval", "--model=embedded", "--tasks=tasks.jsonl", "--num-samples=2", "--dry-run"];
     let ran = whet_in(dir.path(), &plan);
-    let said = "left out: pass@5 and pass@10, because there are 2 samples of each task";
+    let said = "left out: pass@5 and pass@10, which need more than 2 samples of each task";
     assert!(ran.code == 0 && ran.err.contains(said), "{}", ran.err);
 }

@@ -1,6 +1,7 @@
 //! The real binary, run as a user runs it.
 
 mod about;
+mod bad_machine;
 mod binary;
 mod board;
 mod board_page;

@@ -133,8 +133,13 @@ fn filter(browser: &mut Browser, action: &str) -> (Value, Value) {
 }
 
 fn completions_are_found_by_verdict_and_by_text(browser: &mut Browser) {
+    let chips = "[...document.querySelectorAll('#filter-verdicts b')].reduce((all, it) => \
+                 all + Number(it.textContent), 0)";
+    let (last, _) = filter(browser, &set("filter-step", "2"));
+    assert_eq!((last, browser.value(chips)), ("8 completions in 2 groups".into(), 8.into()));
     let (all, _) = filter(browser, &set("filter-step", ""));
     assert_eq!(all, "48 completions in 12 groups");
+    assert_eq!(browser.value(chips), 48, "each verdict with its count in what is chosen");
     let chip = "document.querySelector('.chip[data-verdict=wrong]').click()";
     let (wrong, shown) = filter(browser, chip);
     assert_ne!(wrong, all, "fewer are wrong than there are");

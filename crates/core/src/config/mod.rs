@@ -23,6 +23,7 @@ mod rm;
 mod sampling;
 mod teacher;
 mod training;
+mod unusual;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -237,6 +238,7 @@ impl Config {
                 hint: "leave it out",
             });
         }
+        warnings.extend(unusual::warnings(self));
         let stub = self.reward.paid_to_a_stub();
         if stub > 0.0 {
             let full = stub + self.reward.function_weight.max(0.0);
@@ -266,7 +268,7 @@ impl Config {
                      sequences, which are no whole groups of {samples}"
                 ),
                 hint: "make `training.per_device_train_batch_size` × \
-                       `training.gradient_accumulation_steps` a multiple of it",
+                       `training.gradient_accumulation_steps` a multiple of `grpo.num_samples_per_prompt`",
             });
         }
         let (completion, all) = (self.grpo.max_completion_length, training.max_length);

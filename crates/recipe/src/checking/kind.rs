@@ -151,7 +151,7 @@ const KINDS: [About; 13] = [
         name: "pairs",
         title: "preference pairs",
         made_by: "`whet data pairs` makes `data/pairs.jsonl`",
-        line: r#"{"id":"mine/1:0-3","prompt":[{"role":"user","content":"…"}],"chosen":"…","rejected":"…."}"#,
+        line: r#"{"id":"mine/1:0-3","prompt":[{"role":"user","content":"…"}],"chosen":"a better reply","rejected":"a worse reply"}"#,
         words: &["pair", "preference"],
     },
     About {

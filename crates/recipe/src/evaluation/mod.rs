@@ -36,7 +36,7 @@ use self::best_of::Chooser;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
-use crate::text::counted;
+use crate::text::{counted, many};
 use crate::untested;
 
 /// An evaluation to make.
@@ -121,7 +121,8 @@ fn say_left_out(loaded: &Loaded, observer: &dyn Observer) {
     if !names.is_empty() {
         let (names, samples) = (names.join(" and "), loaded.config.eval.num_samples);
         observer.note(&format_args!(
-            "left out: {names}, because there are {samples} samples of each task (`--num-samples`)"
+            "left out: {names}, which need more than {} of each task (`--num-samples`)",
+            many(u64::from(samples), "sample")
         ));
     }
 }

@@ -57,9 +57,9 @@ impl FileError {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Some("free some space, then resume the run"),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Some("check who owns the run directory and whether it is mounted read-only")
-            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Some(
+                "check who owns that place and whether it is mounted read-only, or write elsewhere",
+            ),
             _ => None,
         }
     }

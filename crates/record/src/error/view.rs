@@ -99,6 +99,9 @@ impl ViewError {
             Self::Figures { .. } | Self::Stages { .. } => {
                 Some("update whet, or move the file out of the run")
             }
+            Self::Write(err) if err.kind() == io::ErrorKind::StorageFull => {
+                Some("free some space, or write the page elsewhere with `--out`")
+            }
             Self::Write(_) => None,
         }
     }

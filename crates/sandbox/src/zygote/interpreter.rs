@@ -3,6 +3,7 @@
 //! A command such as `python3` may be a shell script of a version manager that costs a tenth of a
 //! second; so it is asked once for its own path, and that path is used from then on.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,7 +63,7 @@ const QUESTION: &str = "
 import sys, os, sysconfig, importlib
 real = os.path.realpath
 print('whet')
-print(real(sys.executable))
+print(sys.executable and real(sys.executable))
 print(*sys.version_info[:3])
 for name in ('stdlib', 'platstdlib'):
     folder = sysconfig.get_path(name)
@@ -85,12 +86,24 @@ for path in sorted(loaded):
                 print('library', os.path.join(folder, name))
 ";
 
+/// Where a command is looked for if there is no PATH, as under `env -i`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The process of an interpreter's command. Without a PATH, Python does not know its own path; so it gets one.
+pub fn interpreter_command(command: &str) -> Command {
+    let mut process = Command::new(command);
+    if env::var_os("PATH").is_none() {
+        process.env("PATH", DEFAULT_PATH);
+    }
+    process
+}
+
 impl Interpreter {
     /// Asks a command.
     pub(crate) fn find(command: &str) -> Result<Self, InterpreterError> {
         let start =
             |problem: String| InterpreterError::Start { command: command.to_owned(), problem };
-        let output = Command::new(command)
+        let output = interpreter_command(command)
             .args(["-I", "-S", "-c", QUESTION])
             .stdin(Stdio::null())
             .output()
@@ -106,7 +119,8 @@ impl Interpreter {
         }
         let text = String::from_utf8(output.stdout).map_err(|_| answer("not UTF-8"))?;
         let mut lines = text.lines().skip_while(|line| *line != "whet").skip(1);
-        let path = lines.next().map(PathBuf::from).ok_or_else(|| answer("no path"))?;
+        let path = lines.next().filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = path.ok_or_else(|| answer("it does not say its own path"))?;
         let version = lines.next().and_then(version).ok_or_else(|| answer("no version"))?;
         if version[0] != 3 || version[1] < 9 {
             let [major, minor, _] = version;

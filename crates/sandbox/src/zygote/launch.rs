@@ -5,6 +5,7 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use std::path::PathBuf;
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_dumpable;
@@ -224,7 +225,13 @@ fn walls() -> CloneFlags {
 }
 
 fn unshare_or(flags: CloneFlags) -> Result<(), String> {
-    unshare(flags).map_err(|error| format!("the kernel refuses fresh namespaces: {error}"))
+    unshare(flags).map_err(|error| match error {
+        // The kernel's number for it is that of a full disk.
+        Errno::ENOSPC => {
+            "the kernel refuses fresh namespaces: a limit in /proc/sys/user is reached".to_owned()
+        }
+        error => format!("the kernel refuses fresh namespaces: {error}"),
+    })
 }
 
 /// Hides the machine's host name.

@@ -12,6 +12,8 @@ mod root;
 mod shown;
 mod shut;
 
+pub use interpreter::interpreter_command;
+
 pub(crate) use handle::{Fds, Zygote};
 pub(crate) use shown::shown;
 

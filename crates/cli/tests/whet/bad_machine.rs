@@ -1,0 +1,172 @@
+//! Machines that lack something: what is missing is said in a sentence with a hint, and never by a panic.
+//!
+//! A file system that is full or read-only is made in a user and a mount namespace of its own, which takes no root.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::tiny_school::judged;
+
+const TASK: &str =
+    r#"{"id":"a","statement":"Write `f`.","entry_point":"f","tests":["assert f() == 1"]}"#;
+
+/// A folder with a task and replies to it.
+fn folder() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let reply = |at: usize| {
+        let text = format!("```python\\ndef f():\\n    return {at}\\n```");
+        format!(r#"{{"step":{at},"prompt_id":"a","text":"{text}"}}"#) + "\n"
+    };
+    fs::write(dir.path().join("tasks.jsonl"), TASK).unwrap();
+    fs::write(dir.path().join("r.jsonl"), (0..60).map(reply).collect::<String>()).unwrap();
+    dir
+}
+
+/// Runs a script of a shell in `folder`; in it, `whet` is the binary.
+fn script(folder: &Path, script: &str) -> Output {
+    let script = format!("whet() {{ {} \"$@\"; }}; {script}", env!("CARGO_BIN_EXE_whet"));
+    Command::new("/bin/sh").args(["-c", &script]).current_dir(folder).output().unwrap()
+}
+
+/// The same as root of fresh namespaces; nothing where the kernel refuses them.
+fn script_apart(folder: &Path, inner: &str) -> Option<Output> {
+    fs::create_dir_all(folder.join("disk")).unwrap();
+    let apart = |inner: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-Urm", "/bin/sh", "-c", inner]).current_dir(folder).output()
+    };
+    let tried = apart("mount -t tmpfs -o size=64k none disk");
+    if !tried.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: no file system can be mounted in a user namespace here");
+        return None;
+    }
+    let whet = format!("whet() {{ {} \"$@\"; }}; {inner}", env!("CARGO_BIN_EXE_whet"));
+    Some(apart(&whet).unwrap())
+}
+
+/// Standard output and standard error, of which neither speaks of a panic.
+#[track_caller]
+fn said(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    let text = String::from_utf8(text).unwrap();
+    assert!(!text.contains("panicked") && !text.contains("backtrace"), "{text}");
+    text
+}
+
+#[test]
+fn a_deleted_current_directory_is_named_by_every_command() {
+    let dir = folder();
+    for command in ["doctor", "runs", "score ../r.jsonl --prompts ../tasks.jsonl", "quickstart"] {
+        let gone = format!("mkdir gone && cd gone && rmdir ../gone && whet {command}");
+        let output = script(dir.path(), &gone);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with("error: the current directory was deleted"), "{text}");
+        assert!(text.contains("\n  hint: change to another one with `cd`"), "{text}");
+    }
+}
+
+#[test]
+fn without_a_path_the_interpreter_is_found_where_systems_have_it() {
+    if !judged() || !Path::new("/usr/bin/python3").exists() {
+        return;
+    }
+    let dir = folder();
+    let output = script(dir.path(), "unset PATH; whet score r.jsonl --prompts tasks.jsonl");
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("60 of 60 lines scored into r.scored.jsonl"), "{text}");
+    let text = said(&script(dir.path(), "unset PATH; whet doctor"));
+    assert!(text.contains(" PASS python3: 3."), "{text}");
+}
+
+#[test]
+fn files_that_a_shell_keeps_open_do_not_stop_the_judge() {
+    if !judged() {
+        return;
+    }
+    let dir = folder();
+    let open = "exec 3>&1 4</dev/null 9>open; whet score r.jsonl --prompts tasks.jsonl";
+    let output = script(dir.path(), open);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("60 of 60 lines scored into r.scored.jsonl"), "{text}");
+}
+
+#[test]
+fn without_python_each_command_that_judges_says_so() {
+    let dir = folder();
+    let nowhere = format!("PATH={}; export PATH;", dir.path().display());
+    let output = script(dir.path(), &format!("{nowhere} whet score r.jsonl --prompts tasks.jsonl"));
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("cannot start the interpreter `python3`"), "{text}");
+    assert!(text.contains("hint: `whet doctor` checks everything the judge needs"), "{text}");
+    let text = said(&script(dir.path(), &format!("{nowhere} whet doctor")));
+    assert!(text.contains("FAIL python3: `python3` cannot be started"), "{text}");
+}
+
+#[test]
+fn a_limit_on_namespaces_is_not_called_a_full_disk() {
+    let dir = folder();
+    let limited = "echo 0 > /proc/sys/user/max_user_namespaces; whet doctor";
+    let Some(output) = script_apart(dir.path(), limited) else { return };
+    let text = said(&output);
+    assert!(text.contains("WARN namespaces"), "{text}");
+    assert!(!text.contains("No space left on device"), "{text}");
+    if judged() {
+        let reason = "the kernel refuses fresh namespaces: a limit in /proc/sys/user is reached";
+        assert!(text.contains(reason), "{text}");
+    }
+}
+
+#[test]
+fn a_read_only_file_system_is_named_with_the_place() {
+    let dir = folder();
+    let read_only = "mount -t tmpfs -o ro none disk; cd disk; \
+                     whet score ../r.jsonl --prompts ../tasks.jsonl --skip-runtime --out r.scored.jsonl; \
+                     whet quickstart; whet doctor";
+    let Some(output) = script_apart(dir.path(), read_only) else { return };
+    let text = said(&output);
+    for part in [
+        "error: cannot open `r.scored.jsonl.journal`: Read-only file system",
+        "error: cannot create the directory `runs`: Read-only file system",
+        "hint: check who owns that place and whether it is mounted read-only, or write elsewhere",
+        "FAIL disk: `runs` cannot be written",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_a_scoring_costs_nothing_but_time() {
+    let dir = folder();
+    let full = "mount -t tmpfs -o size=12k none disk; \
+                score() { whet score r.jsonl --prompts tasks.jsonl --skip-runtime --out $1; }; \
+                score disk/s.jsonl && exit 9; \
+                mount -o remount,size=1m disk; \
+                score disk/s.jsonl; score t.jsonl >&2; cmp disk/s.jsonl t.jsonl && echo equal";
+    let Some(output) = script_apart(dir.path(), full) else { return };
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("No space left on device"), "{text}");
+    assert!(text.contains("hint: free some space, then resume the run"), "{text}");
+    assert!(text.contains("lines had been judged by an earlier run"), "{text}");
+    assert!(text.contains("equal\n"), "{text}");
+}
+
+#[test]
+fn names_beyond_ascii_work_in_a_locale_without_utf_8() {
+    let dir = folder();
+    fs::rename(dir.path().join("r.jsonl"), dir.path().join("größe.jsonl")).unwrap();
+    for locale in ["C", "POSIX", "en_US.ISO-8859-1"] {
+        let score = "whet score größe.jsonl --prompts tasks.jsonl --skip-runtime";
+        let output = script(dir.path(), &format!("export LC_ALL={locale}; {score}"));
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert!(text.contains("scored into größe.scored.jsonl"), "{text}");
+    }
+}
