@@ -7,8 +7,6 @@ use whetstone_recipe::text::{duration, many, plain};
 use whetstone_record::summary::{HeldOut, Summary, Trend};
 use whetstone_train::{process_reward, reward_model};
 
-use super::ended::quoted;
-
 /// Held-out tasks of a project, unless the run has its own.
 const HELD_OUT: &str = "data/val.jsonl";
 
@@ -43,7 +41,7 @@ fn trend(Trend { metric, first_quarter, last_quarter }: &Trend) -> String {
 fn measured(found: &HeldOut) -> String {
     let HeldOut { metric, first_step, first, last_step, last, tasks } = found;
     let [first, last] = [first, last].map(|value| number(metric, *value));
-    let tasks = tasks.map_or(String::new(), |tasks| format!(" of {tasks} tasks"));
+    let tasks = tasks.map_or(String::new(), |tasks| format!(" of {}", many(tasks, "task")));
     let held_out = format!("held-out {}{tasks}", name(metric));
     if first_step == last_step {
         return format!("{held_out} {last} (step {last_step})");
@@ -102,6 +100,15 @@ pub(super) fn next(stage: &str, dir: &Path, model: &Path) -> Vec<String> {
 fn first_of(files: &[&Path], placeholder: &str) -> String {
     let found = files.iter().find(|file| file.is_file());
     found.map_or_else(|| placeholder.to_owned(), |file| quoted(&file.display().to_string()))
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -169,5 +176,13 @@ mod tests {
             next("prm", &dir, &model)[2]
                 .ends_with(&format!("--set 'reward.process={shown}/outputs/final_model'"))
         );
+    }
+
+    #[test]
+    fn a_word_is_one_word_for_a_shell() {
+        assert_eq!(quoted("runs/grpo-1"), "runs/grpo-1");
+        assert_eq!(quoted("my runs"), "'my runs'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
     }
 }

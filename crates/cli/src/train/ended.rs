@@ -11,7 +11,7 @@ use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::Ended;
 
 use super::args::RunArgs;
-use super::closing;
+use super::closing::{self, quoted};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -101,15 +101,6 @@ fn command(args: &RunArgs, end: &End) -> String {
     words.join(" ")
 }
 
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
@@ -143,13 +134,5 @@ mod tests {
         let expected =
             "whet train grpo --run 'grpo 1' --resume --set 'run.dir=my runs' --threads 2";
         assert_eq!(command(&args, &end), expected);
-    }
-
-    #[test]
-    fn a_word_is_one_word_for_a_shell() {
-        assert_eq!(quoted("runs/grpo-1"), "runs/grpo-1");
-        assert_eq!(quoted("my runs"), "'my runs'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }
