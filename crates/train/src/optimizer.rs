@@ -13,6 +13,9 @@ use whetstone_model::weights::{Dtype, Weights, WeightsError};
 /// Adam's own default, which every tool has.
 const EPSILON: f64 = 1e-8;
 
+/// The file of a checkpoint with the optimizer's state.
+pub(crate) const FILE: &str = "optimizer.safetensors";
+
 /// First- and second-moment estimates of every trained tensor.
 #[derive(Debug)]
 pub struct Optimizer {

@@ -43,7 +43,7 @@ fn trend(Trend { metric, first_quarter, last_quarter }: &Trend) -> String {
 fn measured(found: &HeldOut) -> String {
     let HeldOut { metric, first_step, first, last_step, last, tasks } = found;
     let [first, last] = [first, last].map(|value| number(metric, *value));
-    let tasks = tasks.map_or(String::new(), |tasks| format!(" of {tasks} tasks"));
+    let tasks = tasks.map_or(String::new(), |tasks| format!(" of {}", many(tasks, "task")));
     let held_out = format!("held-out {}{tasks}", name(metric));
     if first_step == last_step {
         return format!("{held_out} {last} (step {last_step})");

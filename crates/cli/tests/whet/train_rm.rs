@@ -95,6 +95,9 @@ fn a_reward_model_comes_out_with_what_it_is_worth_and_scores_other_pairs() {
         "{}",
         ran.err
     );
+    let card = fs::read_to_string(at(FINAL).join("README.md")).expect("a card");
+    assert!(card.contains("pipeline_tag: text-classification\n"), "{card}");
+    assert!(card.contains("- accuracy on all held-out data: "), "{card}");
     let text = fs::read_to_string(at(FINAL).join("reward_model.json")).expect("a file");
     assert_eq!(facts, &serde_json::from_str::<Value>(&text).expect("JSON"));
     let adapter = fs::read_to_string(at(FINAL).join("adapter_config.json")).expect("a file");

@@ -20,9 +20,8 @@ use whetstone_record::run_dir::RunView;
 use whetstone_record::summary::Summary;
 
 use crate::inputs::{self, Known};
-use crate::session::OPTIMIZER;
+use crate::optimizer;
 use crate::student::{EMBEDDED, Student};
-use crate::{process_reward, reward_model};
 
 use escape::{block, code, is_hub_name, word};
 
@@ -103,7 +102,7 @@ impl Subject<'_> {
 
     /// Whether it is a reward model of some kind.
     fn scores(&self) -> bool {
-        [reward_model::STAGE, process_reward::STAGE].contains(&self.stage)
+        self.student.facts.is_some()
     }
 
     /// The base's name on the hub, or the last part of its path.
@@ -259,7 +258,7 @@ fn base_files(model: &Path) -> Vec<(String, Option<String>)> {
         let entries = std::fs::read_dir(model).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let is_part = |name: &String| {
-            let is_weights = name.ends_with(".safetensors") && name != OPTIMIZER;
+            let is_weights = name.ends_with(".safetensors") && name != optimizer::FILE;
             is_weights || ["config.json", "tokenizer.json"].contains(&name.as_str())
         };
         files.extend(names.filter(is_part).map(|name| (model.join(&name), name)));

@@ -83,10 +83,10 @@ mod tests {
         assert_eq!(
             changed(&config),
             [
-                "eval.k = [1, 2]",
                 "seed = 7",
                 "student.model_name = \"a\\\"b\\U0000000A\"",
-                "training.learning_rate = 1e-5",
+                "training.learning_rate = 0.00001",
+                "eval.k = [1, 2]",
             ]
         );
     }

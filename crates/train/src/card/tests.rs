@@ -31,8 +31,8 @@ fn run(root: &Path, name: &str) -> RunDir {
 #[test]
 fn a_card_says_what_is_known_and_nothing_of_this_machine() {
     let mut config = settings();
+    config.student.model_name = "/somewhere/secret/model".to_owned();
     let (dir, student) = student(&config);
-    config.student.model_name = dir.path().join("model").display().to_string();
     fs::write(dir.path().join("model/README.md"), "---\nlicense: apache-2.0\n---\n").unwrap();
     let text = |name: &str| {
         let run = run(dir.path(), name);
@@ -61,11 +61,23 @@ fn a_card_says_what_is_known_and_nothing_of_this_machine() {
 }
 
 #[test]
+fn a_base_of_the_hub_is_named_in_the_front_matter() {
+    let config = settings();
+    let (dir, student) = student(&config);
+    let run = run(dir.path(), "one");
+    let view = run.view();
+    let card = text(&Subject { stage: "sft", config: &config, student: &student, view, steps: 1 });
+    let front = split(&card).0.unwrap();
+    assert_eq!(value(front, "base_model").as_deref(), Some("Qwen/Qwen3-1.7B"));
+    assert_eq!(value(front, "base_model_relation").as_deref(), Some("adapter"));
+}
+
+#[test]
 fn names_cannot_write_markdown_or_front_matter() {
     let mut config = settings();
-    let (dir, student) = student(&config);
     config.student.model_name = "org/na\n---\nlicense: mit\n# Owned <script>`".to_owned();
     config.reward.model = "a```\n</code><img src=x>".to_owned();
+    let (dir, student) = student(&config);
     let run = run(dir.path(), "one");
     let view = run.view();
     let subject = Subject { stage: "grpo", config: &config, student: &student, view, steps: 4 };

@@ -28,7 +28,7 @@ use whetstone_rollout::collect::CollectError;
 use crate::alarms::{Alarm, Alarms, Suspects, no_suspects};
 use crate::card::{self, CARD, Subject};
 use crate::error::{CheckpointError, TrainError};
-use crate::optimizer::Optimizer;
+use crate::optimizer::{self, Optimizer};
 use crate::student::Student;
 use crate::watch::{Ended, StepReport, Warning, Watch};
 
@@ -42,8 +42,6 @@ pub use self::start::{RunLocation, RunStart};
 pub const FINAL_MODEL: &str = "final_model";
 /// The code of what the watchdog says.
 const SILENCE: &str = "silence";
-/// The file of a checkpoint with the optimizer's state.
-pub(crate) const OPTIMIZER: &str = "optimizer.safetensors";
 /// The file of a checkpoint that says how far its training was.
 pub const STATE: &str = "training_state.json";
 
@@ -352,7 +350,7 @@ impl Session {
         let staged = self.run.stage_output(name)?;
         student.save(staged.path())?;
         let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
-        staged.stream(OPTIMIZER, |out| optimizer.write(device, parameters, out))?;
+        staged.stream(optimizer::FILE, |out| optimizer.write(device, parameters, out))?;
         let text = serde_json::to_string_pretty(progress).expect("plain data");
         staged.put(STATE, format!("{text}\n").as_bytes())?;
         if name == FINAL_MODEL {

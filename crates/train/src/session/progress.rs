@@ -8,9 +8,9 @@ use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::collect::Group;
 use whetstone_rollout::measure::Tally;
 
-use super::{OPTIMIZER, STATE};
+use super::STATE;
 use crate::error::{CheckpointError, TrainError};
-use crate::optimizer::Optimizer;
+use crate::optimizer::{self, Optimizer};
 use crate::ppo::PpoProgress;
 use crate::student::Student;
 
@@ -118,7 +118,7 @@ pub(crate) fn restore(
         return Ok((Optimizer::new(device, parameters), Progress::new(stage)));
     };
     let progress = Progress::read(dir, stage)?;
-    let path = dir.join(OPTIMIZER);
+    let path = dir.join(optimizer::FILE);
     let optimizer = Optimizer::read(device, parameters, &path, progress.updates)
         .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?;
     Ok((optimizer, progress))

@@ -146,7 +146,8 @@ fn nothing_is_written_where_a_run_was_removed() {
 
 #[test]
 fn a_final_model_has_a_card_and_one_that_begins_with_it_has_not() {
-    let config = settings();
+    let mut config = settings();
+    config.student.model_name = "student".to_owned();
     let (dir, student) = student(&config);
     let optimizer = Optimizer::new(student.decoder.device(), student.decoder.parameters());
     let session = create(&dir, &config);
