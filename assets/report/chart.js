@@ -3,6 +3,8 @@
 
 const HEIGHT = 190;
 const MARGIN = { top: 10, right: 12, bottom: 24, left: 46 };
+/** The width of a digit beside the axis, in any of the fonts of the page. */
+const DIGIT = 7.4;
 const TABLE_ROWS = 120;
 
 /** Charts by section and name; they show where in time the pointer is, wherever it is. */
@@ -105,10 +107,12 @@ class Chart {
     const lines = this.spec.series.flatMap((it) => it.line.map(([, value]) => value));
     const [low, high] = span(stacks ? stacks.at(-1).upper : lines, this.spec);
     const [first, last] = [this.steps[0], this.steps.at(-1)];
-    const across = this.width - MARGIN.left - MARGIN.right;
+    const longest = Math.max(0, ...ticks(low, high, 5).map((value) => this.format(value, true).length));
+    this.left = Math.max(MARGIN.left, 10 + DIGIT * longest);
+    const across = this.width - this.left - MARGIN.right;
     const down = HEIGHT - MARGIN.top - MARGIN.bottom;
     const part = (step) => (last === first ? 0.5 : (step - first) / (last - first));
-    this.x = (step) => MARGIN.left + across * part(step);
+    this.x = (step) => this.left + across * part(step);
     this.y = (value) => Math.max(MARGIN.top, MARGIN.top + down * (1 - (value - low) / (high - low)));
     this.cursor = draw("line", {
       class: "cursor", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom, visibility: "hidden",
@@ -122,8 +126,8 @@ class Chart {
     return ticks(low, high, 5).map((value) => {
       const y = this.y(value);
       return [
-        draw("line", { class: "grid", x1: MARGIN.left, x2: this.width - MARGIN.right, y1: y, y2: y }),
-        tick(MARGIN.left - 7, y + 4, this.format(value, true), "end"),
+        draw("line", { class: "grid", x1: this.left, x2: this.width - MARGIN.right, y1: y, y2: y }),
+        tick(this.left - 7, y + 4, this.format(value, true), "end"),
       ];
     });
   }
@@ -167,8 +171,8 @@ class Chart {
 
   listen() {
     this.svg.addEventListener("pointermove", (event) => {
-      const across = this.width - MARGIN.left - MARGIN.right;
-      const share = (event.clientX - this.svg.getBoundingClientRect().left - MARGIN.left) / across;
+      const across = this.width - this.left - MARGIN.right;
+      const share = (event.clientX - this.svg.getBoundingClientRect().left - this.left) / across;
       const [first, last] = [this.steps[0], this.steps.at(-1)];
       this.show(nearest(this.steps, first + share * (last - first)));
     });

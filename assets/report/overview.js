@@ -28,7 +28,7 @@ function moment(time_ms, length) {
 
 function subtitle() {
   const { started, first_ms: begun } = known;
-  const parts = [begun !== null && `${moment(begun, 16)} UTC`, started && `whet ${brief(started.version, 20)}`];
+  const parts = [begun !== null && `${moment(begun, 16)} UTC`, started && `whet ${brief(started.version, 60)}`];
   // A larger one would be shown rounded; the settings have it.
   if (started && Number.isSafeInteger(started.seed)) parts.push(`seed ${started.seed}`);
   return parts.filter(Boolean).join(" \u00b7 ");

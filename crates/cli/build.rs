@@ -1,7 +1,7 @@
 //! Which commit `whet` is built from, for `--version`. Without git, or outside of a checkout (a crate from an archive),
 //! nothing is known, and the program says so.
 //!
-//! Runs again when HEAD moves or a source of the program changes, which compiles this crate anyway.
+//! Runs again when HEAD moves or a source of the program changes; after a commit this crate is compiled and linked again.
 
 use std::env;
 use std::fs;
@@ -76,6 +76,10 @@ fn git(package: &Path, arguments: &[&str]) -> Option<String> {
 fn command(package: &Path, arguments: &[&str]) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(package).args(arguments);
+    // Set in hooks, where they name the repository from another folder.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        git.env_remove(variable);
+    }
     git
 }
 

@@ -406,17 +406,17 @@ pub const PRM_TOKENS: Metric =
     metric("prm/tokens", Unit::Count, "tokens of the step's transitions");
 pub const PRM_HELD_OUT_AUC: Metric = metric(
     "prm/held_out_auc",
-    Unit::Fraction,
+    Unit::Number,
     "chance that a positive held-out transition has the higher probability than a negative one",
 );
 pub const PRM_HELD_OUT_AUC_LOW: Metric = metric(
     "prm/held_out_auc_low",
-    Unit::Fraction,
+    Unit::Number,
     "lower end of the 95 % interval of `prm/held_out_auc`",
 );
 pub const PRM_HELD_OUT_AUC_HIGH: Metric = metric(
     "prm/held_out_auc_high",
-    Unit::Fraction,
+    Unit::Number,
     "upper end of the 95 % interval of `prm/held_out_auc`",
 );
 pub const PRM_HELD_OUT_CALIBRATION_ERROR: Metric = metric(

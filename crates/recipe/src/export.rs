@@ -56,7 +56,7 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
         let base = settings.and_then(|settings| settings.base);
         let (form, base) = (Form::Whole, base.as_deref());
         let exported = Exported { from: &found, form, base, evaluations: &evaluations };
-        export_card::write(request.out, &exported)?;
+        write_card(request.out, &exported)?;
         return Ok(all);
     };
     let known = settings.ok_or(Failure::Usage {
@@ -67,6 +67,13 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
     decoder.export_adapter(&settings, request.out, Dtype::F32).map_err(ModelFailure::from)?;
     let (form, base) = (Form::Adapter, Some(base));
     let exported = Exported { from: &found, form, base, evaluations: &evaluations };
-    export_card::write(request.out, &exported)?;
+    write_card(request.out, &exported)?;
     Ok(trained)
+}
+
+/// Writes the card. Without it the directory is removed, so that the same command can be given again.
+fn write_card(out: &Path, exported: &Exported<'_>) -> Result<(), Failure> {
+    export_card::write(out, exported).inspect_err(|_| {
+        let _ = std::fs::remove_dir_all(out);
+    })
 }

@@ -38,10 +38,14 @@ pub(crate) struct Exported<'a> {
 ///
 /// If one cannot be read.
 pub(crate) fn evaluations(dirs: &[impl AsRef<Path>]) -> Result<Vec<Measured>, Failure> {
-    dirs.iter().map(|dir| Ok(of_results(&Results::read(dir.as_ref())?))).collect()
+    let one = |dir: &Path| Ok(of_results(dir, &Results::read(dir)?));
+    dirs.iter().map(|dir| one(dir.as_ref())).collect()
 }
 
-fn of_results(results: &Results) -> Measured {
+/// The figures of the evaluation in a directory, by whose name it is told from others of the same model.
+fn of_results(dir: &Path, results: &Results) -> Measured {
+    let model = shortened(&results.model);
+    let name = dir.file_name().map(|name| name.to_string_lossy());
     let ks = results.pass_at_k.iter().map(|(k, estimate)| (format!("pass@{k}"), estimate));
     let greedy = results.greedy.iter().map(|estimate| ("greedy pass@1".to_owned(), estimate));
     let rows = ks.chain(greedy).map(|(name, estimate)| Row {
@@ -51,7 +55,7 @@ fn of_results(results: &Results) -> Measured {
         high: estimate.high,
     });
     Measured {
-        what: shortened(&results.model),
+        what: name.map_or_else(|| model.clone(), |name| format!("{name} (model {model})")),
         tasks: results.tasks as u64,
         samples: results.num_samples,
         suite: Some(results.suite.clone()),
@@ -86,9 +90,10 @@ fn text(exported: &Exported<'_>) -> String {
     let license = known("license").filter(|license| license != "other");
     let license = license.or_else(|| license_of(&from.model));
     let named = base.map(str::to_owned).filter(|_| *form == Form::Adapter);
+    let on_the_hub = base.filter(|base| !Path::new(base).exists()).map(str::to_owned);
     let scores = known("pipeline_tag").is_some_and(|tag| tag == "text-classification");
     let front = Front {
-        base_model: named.or_else(|| known("base_model")).or_else(|| base.map(str::to_owned)),
+        base_model: named.or_else(|| known("base_model")).or(on_the_hub),
         relation: if *form == Form::Adapter { "adapter" } else { "finetune" },
         library: if *form == Form::Adapter { "peft" } else { "transformers" },
         pipeline: if scores { "text-classification" } else { "text-generation" },
@@ -100,16 +105,27 @@ fn text(exported: &Exported<'_>) -> String {
             "This is a LoRA adapter, written for the base model that is named above by `whet export`."
         }
         (true, Form::Whole) => {
-            "`whet export` merged a LoRA adapter into its base model; transformers loads this directory."
+            "`whet export` merged a LoRA adapter into its base model; transformers loads this directory \
+             (`AutoModelForCausalLM`)."
         }
         (false, _) => "Written by `whet export`; transformers loads this directory.",
     };
-    let rest = if body.is_empty() {
-        licence(license.as_deref())
-    } else {
-        format!("The card of what it was made of follows.\n\n{}", body.trim_start())
+    let text = match (body.trim_start(), form) {
+        ("", _) => format!("{intro}\n\n{}", licence(license.as_deref())),
+        (body, Form::Adapter) => format!("{intro}\n\n{body}"),
+        (body, Form::Whole) => of_whole(intro, body),
     };
-    with_evaluations_or_none(&format!("{}\n{intro}\n\n{rest}", front.text()), evaluations)
+    with_evaluations_or_none(&format!("{}\n{text}", front.text()), evaluations)
+}
+
+/// The card of a merged model. What a card of ours says of loading an adapter is not true of it.
+fn of_whole(intro: &str, body: &str) -> String {
+    let Some(rest) = body.strip_prefix("# LoRA adapter on ") else {
+        return format!("{intro}\n\nThe adapter's own card follows.\n\n{body}");
+    };
+    let (base, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+    let sections = rest.find("\n## ").map_or("", |at| rest[at..].trim_start());
+    format!("# {base} with a LoRA adapter merged into it\n\n{intro}\n\n{sections}")
 }
 
 fn with_evaluations_or_none(card: &str, evaluations: &[Measured]) -> String {

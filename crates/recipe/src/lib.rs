@@ -52,6 +52,7 @@ pub mod rollouts;
 mod sample_lines;
 pub mod scoring;
 mod scratch;
+pub mod shell;
 pub mod solver_tasks;
 pub mod stages;
 pub mod student;

@@ -18,6 +18,7 @@ use whetstone_train::TrainError;
 use whetstone_train::session::FINAL_MODEL;
 
 use crate::phases::{Phases, Trained};
+use crate::shell::quoted;
 use crate::{TRACES, number};
 
 /// The document in its run.
@@ -269,11 +270,10 @@ impl Files {
 
 /// The equivalent `whet train grpo` command on the same files.
 fn next(view: &RunView) -> String {
-    let dir = view.dir().display();
+    let path = |path: &Path| quoted(&path.display().to_string());
+    let [tasks, traces, held_out] = [TRAIN, TRACES, VAL].map(|name| path(&view.dir().join(name)));
+    let config = path(&view.config_path());
     format!(
-        "whet train grpo --config {} --tasks {dir}/{TRAIN} --traces {dir}/{} --held-out {dir}/{VAL} \
-         --run grpo-1 --set training.max_steps=120",
-        view.config_path().display(),
-        TRACES,
+        "whet train grpo --config {config} --tasks {tasks} --traces {traces} --held-out {held_out} --run grpo-1"
     )
 }

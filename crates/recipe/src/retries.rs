@@ -81,7 +81,7 @@ mod tests {
             next: 2,
             of: 4,
             pause: Duration::from_secs(1),
-            is_asked: false,
+            asked: None,
             label: label.to_owned(),
             why: format!("it says {label}"),
         }

@@ -67,12 +67,16 @@ pub fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-/// A rate with three significant digits or, of a thousand and more, in whole numbers: `0.17`, `1.50`, `17.2`, `1720`.
+/// A rate with three significant digits or, of a thousand and more, in whole numbers: `0.0033`, `0.17`, `1.50`, `17.2`,
+/// `1719`.
 pub fn rate(per_second: f64) -> String {
     match per_second {
-        100.0.. => format!("{per_second:.0}"),
-        10.0.. => format!("{per_second:.1}"),
-        _ => format!("{per_second:.2}"),
+        99.95.. => format!("{per_second:.0}"),
+        9.995.. => format!("{per_second:.1}"),
+        0.0995.. => format!("{per_second:.2}"),
+        0.00995.. => format!("{per_second:.3}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{per_second:.4}"),
     }
 }
 
@@ -116,6 +120,8 @@ mod tests {
     fn a_rate_has_as_many_digits_as_mean_something() {
         let told = [0.166_66, 1.5, 17.1915, 171.915, 1_719.15].map(rate);
         assert_eq!(told, ["0.17", "1.50", "17.2", "172", "1719"]);
+        let told = [0.0, 0.003_33, 0.03, 0.099_9, 9.996, 99.96].map(rate);
+        assert_eq!(told, ["0", "0.0033", "0.030", "0.10", "10.0", "100"]);
     }
 
     #[test]

@@ -58,7 +58,9 @@ impl EventFile {
             Some(Err(err)) if !err.is_torn() => return Err(err.into()),
             _ => 0,
         };
-        let path = folder.join(format!("events.out.tfevents.{}.whet", began_ms / 1000));
+        // Runs that share a folder and began in the same second have files of their own.
+        let (s, ms) = (began_ms / 1000, began_ms % 1000);
+        let path = folder.join(format!("events.out.tfevents.{s}.{ms:03}.whet"));
         Ok(Self { path, began_ms, position: Position::default(), bytes: 0, steps: 0 })
     }
 
@@ -240,7 +242,7 @@ mod tests {
         }
         assert_eq!((records, rest.len()), (4, 0));
         assert!(
-            root.path().join("whole/events.out.tfevents.1.whet").is_file(),
+            root.path().join("whole/events.out.tfevents.1.000.whet").is_file(),
             "the time it began"
         );
     }

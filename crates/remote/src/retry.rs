@@ -15,8 +15,8 @@ pub struct Retry {
     pub of: u32,
     /// The pause before it.
     pub pause: Duration,
-    /// Whether the other side asked for this pause.
-    pub is_asked: bool,
+    /// The pause that the other side asked for, which may be shorter or longer.
+    pub asked: Option<Duration>,
     /// A word to count by: a status, or the kind of failure.
     pub label: String,
     /// The failure, in one line.
@@ -27,10 +27,12 @@ impl fmt::Display for Retry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { next, of, why, .. } = self;
         let pause = seconds(self.pause);
-        if self.is_asked {
-            write!(f, "waiting {pause}, as told, then trying again ({next} of {of}): {why}")
-        } else {
-            write!(f, "trying again in {pause} ({next} of {of}): {why}")
+        match self.asked.filter(|asked| !asked.is_zero()) {
+            Some(asked) => {
+                let asked = seconds(asked);
+                write!(f, "trying again in {pause} ({next} of {of}; the server asks for {asked}): {why}")
+            }
+            None => write!(f, "trying again in {pause} ({next} of {of}): {why}"),
         }
     }
 }
@@ -74,16 +76,18 @@ mod tests {
 
     #[test]
     fn a_pause_that_was_asked_for_is_told_from_our_own() {
-        let retry = |is_asked, millis| Retry {
+        let retry = |asked, millis| Retry {
             next: 2,
             of: 4,
             pause: Duration::from_millis(millis),
-            is_asked,
+            asked,
             label: "429".to_owned(),
             why: "busy".to_owned(),
         };
-        assert_eq!(retry(false, 350).to_string(), "trying again in 0.3 s (2 of 4): busy");
-        let told = "waiting 3 s, as told, then trying again (2 of 4): busy";
-        assert_eq!(retry(true, 3300).to_string(), told);
+        let plain = "trying again in 0.3 s (2 of 4): busy";
+        assert_eq!(retry(None, 350).to_string(), plain);
+        assert_eq!(retry(Some(Duration::ZERO), 350).to_string(), plain);
+        let asked = "trying again in 30 s (2 of 4; the server asks for 300 s): busy";
+        assert_eq!(retry(Some(Duration::from_mins(5)), 30_000).to_string(), asked);
     }
 }

@@ -51,7 +51,8 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
         if trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let request = args.request(shown, chat_hint(args, printer));
-    let generated = generation::run(&request, given, take, &printer)?;
+    let generated =
+        generation::run(&request, given, take, &printer).inspect_err(|_| screen.end_line())?;
     if let Some(trouble) = trouble {
         return Err(trouble);
     }

@@ -42,6 +42,16 @@ impl Screen {
         Ok(())
     }
 
+    /// Ends a line of streamed text, so that what follows stands in a line of its own.
+    pub(super) fn end_line(&self) {
+        let mut is_in_line = self.is_in_line.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_terminal && *is_in_line {
+            // An error follows, which says more than a terminal that takes nothing.
+            let _ = self.printer.piece("\n");
+            *is_in_line = false;
+        }
+    }
+
     /// From now on a signal that ends the program (Ctrl-C) ends the line on a terminal, too.
     ///
     /// Called before any other thread exists, as [`held_back`] says.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use whetstone_core::metric::{self, Unit};
+use whetstone_recipe::shell::quoted;
 use whetstone_recipe::text::{duration, many, plain};
 use whetstone_record::summary::{HeldOut, Summary, Trend};
 use whetstone_train::{process_reward, reward_model};
 
-use crate::next::quoted;
 
 /// Held-out tasks of a project, unless the run has its own.
 const HELD_OUT: &str = "data/val.jsonl";
@@ -31,7 +31,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
         let codes = alarms.iter().map(|(code, count)| format!("{} {count}", plain(code, 100)));
         format!("alarms: {} ({})", summary.alarm_count(), codes.collect::<Vec<_>>().join(", "))
     });
-    lines.push(format!("time: {} in steps", duration(*seconds)));
+    lines.push(format!("time in steps: {}", duration(*seconds)));
     lines
 }
 
@@ -56,9 +56,9 @@ fn name(metric: &str) -> String {
     let known = [
         (metric::GRPO_MEAN_REWARD, "reward"),
         (metric::PPO_MEAN_REWARD, "reward"),
-        (metric::RM_ACCURACY, "pairs in order"),
-        (metric::RM_HELD_OUT_ACCURACY, "pairs in order"),
-        (metric::PRM_ACCURACY, "transitions right"),
+        (metric::RM_ACCURACY, "accuracy"),
+        (metric::RM_HELD_OUT_ACCURACY, "accuracy"),
+        (metric::PRM_ACCURACY, "accuracy"),
         (metric::PRM_HELD_OUT_AUC, "AUC"),
         (metric::RM_HELD_OUT_CALIBRATION_ERROR, "calibration error"),
         (metric::PRM_HELD_OUT_CALIBRATION_ERROR, "calibration error"),
@@ -136,7 +136,7 @@ mod tests {
                 "reward 0.312 -> 0.554, pass rate 10.0 % -> 32.1 % (first quarter of 60 steps -> last)",
                 "held-out pass rate of 100 tasks 12.0 % (step 1) -> 31.0 % (step 41)",
                 "alarms: 3 (entropy_collapse 1, reward_drop 2)",
-                "time: 12 min in steps",
+                "time in steps: 12 min",
             ]
         );
     }

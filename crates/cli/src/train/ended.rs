@@ -3,6 +3,7 @@
 use serde::Serialize;
 use whetstone_core::config::RunConfig;
 use whetstone_recipe::find::open_run;
+use whetstone_recipe::shell::quoted;
 use whetstone_recipe::training::End;
 use whetstone_record::summary::Summary;
 use whetstone_train::process_reward::{self, ProcessFacts};
@@ -14,7 +15,6 @@ use super::args::RunArgs;
 use super::closing;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::next::quoted;
 use crate::printer::Printer;
 
 #[derive(Serialize)]

@@ -1,10 +1,10 @@
 //! The progress display of a training: its phase, and the metrics of its steps.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use whetstone_recipe::observer::{Progress as _, Shown, TrainingView};
-use whetstone_recipe::text::{counted, plain};
+use whetstone_recipe::text::plain;
 use whetstone_record::event::Suspect;
 use whetstone_train::alarms::Alarm;
 use whetstone_train::watch::{Part, Phase, StepReport};
@@ -17,7 +17,7 @@ pub(crate) struct View {
     printer: Printer,
     progress: Progress,
     shown: Shown,
-    alarms: AtomicUsize,
+    has_alarms: AtomicBool,
 }
 
 impl View {
@@ -25,7 +25,7 @@ impl View {
     pub(crate) fn new(printer: Printer, steps: u64, shown: Shown) -> Self {
         let progress = Progress::new(printer, "step");
         progress.reach(0, steps);
-        Self { printer, progress, shown, alarms: AtomicUsize::default() }
+        Self { printer, progress, shown, has_alarms: AtomicBool::default() }
     }
 }
 
@@ -41,7 +41,7 @@ impl TrainingView for View {
             let (again, times) = (if *again { " (again)" } else { "" }, self.progress.times());
             self.printer.note(format_args!("step {step}/{steps}{again}: {words}; {times}"));
         }
-        for warning in report.warnings.iter().filter(|_| !report.again) {
+        for warning in &report.warnings {
             self.warning(&warning.message);
         }
     }
@@ -53,7 +53,7 @@ impl TrainingView for View {
     fn alarm(&self, alarm: &Alarm) {
         let word = self.printer.toned_talk("alarm", Tone::Bad);
         let (Alarm { step, message, suspects, .. }, printer) = (alarm, self.printer);
-        self.alarms.fetch_add(1, Ordering::Relaxed);
+        self.has_alarms.store(true, Ordering::Relaxed);
         self.progress.suspend(&mut || {
             printer.talk(format_args!("{word} at step {step}: {message}"));
             for Suspect { prompt_id, group_id } in suspects {
@@ -68,11 +68,8 @@ impl TrainingView for View {
 
     fn finish(&self) {
         self.progress.finish();
-        let alarms = self.alarms.load(Ordering::Relaxed);
-        if alarms > 0 {
-            let rang = counted(alarms, "alarm");
-            self.printer
-                .note(format_args!("{rang}, see above; `whet report` shows the completions"));
+        if self.has_alarms.load(Ordering::Relaxed) {
+            self.printer.note("`whet report` shows the completions of the alarms above");
         }
     }
 }

@@ -137,11 +137,14 @@ fn an_export_has_a_card_with_the_evaluations_that_are_named() {
         "merged a LoRA adapter",
         "## Data\n",
         &row,
-        "4 tasks, 2 samples of each",
+        "`run (model final_model)`: 4 tasks, 2 samples of each",
+        "\n# `student` with a LoRA adapter merged into it\n\n`whet export` merged",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(!text.contains("No evaluation is recorded"), "{text}");
+    for other in ["No evaluation is recorded", "AutoPeftModel", "# LoRA adapter on"] {
+        assert!(!text.contains(other), "{other} in {text}");
+    }
 
     let other = ["export", FINAL, "--base-model", "org/tiny", "--out", "adapter"];
     let ran = whet_in(dir.path(), &other);

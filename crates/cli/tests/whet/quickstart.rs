@@ -69,7 +69,8 @@ fn assert_same(dir: &TempDir, report: &Value) {
     let (calm, expected) = &*CALM;
     assert_eq!(timeless(report), timeless(expected));
     let adapter = "outputs/final_model/adapter_model.safetensors";
-    for file in [adapter, "train.jsonl", "val.jsonl", "teacher_traces.jsonl"] {
+    let card = "outputs/final_model/README.md";
+    for file in [adapter, card, "train.jsonl", "val.jsonl", "teacher_traces.jsonl"] {
         assert!(fs::read(run(dir).join(file)).unwrap() == fs::read(run(calm).join(file)).unwrap());
     }
     let rollouts = |dir| -> Vec<Value> {
@@ -93,6 +94,17 @@ fn every_phase_leaves_what_it_made_and_the_report_counts_it() {
     let traces = lines(&run.join("teacher_traces.jsonl"));
     assert!(traces.len() == 8 && traces.iter().all(|trace| trace["verdict"] == "pass"));
     assert_eq!(report["traces"], serde_json::json!({"judged": 8, "passing": 8}));
+    let card = fs::read_to_string(run.join("outputs/final_model/README.md")).unwrap();
+    for part in [
+        "license: mit\n",
+        "# LoRA adapter on `embedded`\n",
+        "student.model_name = \"embedded\"\n",
+        "\nwhet quickstart --run NAME --config settings.toml\n",
+        "before training`: 3 tasks",
+        "after training`: 3 tasks",
+    ] {
+        assert!(card.contains(part), "{part} in {card}");
+    }
     assert_eq!(report["training"]["steps"], 4);
     assert_eq!(report["training"]["rollouts"], count("rollouts/rollouts.jsonl"));
     assert_eq!(report["training"]["rollouts"], 16);

@@ -32,6 +32,7 @@ use whetstone_record::report as page;
 use whetstone_train::grpo::{STAGE, Source};
 use whetstone_train::plan::Plan;
 use whetstone_train::session::{FINAL_MODEL, Session};
+use whetstone_train::student::EMBEDDED;
 use whetstone_train::watch::Ended;
 use whetstone_train::{Student, TrainError};
 
@@ -80,7 +81,10 @@ pub fn run(
         let planned = dry_run::run(&Trial { run, config, environment, stop, observer })?;
         return Ok(Outcome::plan(planned));
     }
-    let session = begun.session(run, &loaded, STAGE).map_err(|err| exists(run, err))?;
+    let mut session = begun.session(run, &loaded, STAGE).map_err(|err| exists(run, err))?;
+    if let Origin::Embedded(_) = Origin::of(config, session.dir()) {
+        session.name_student(EMBEDDED);
+    }
     let phases = known(&session, checkpoint.as_deref())?;
     let mut quickstart = Quickstart {
         run,

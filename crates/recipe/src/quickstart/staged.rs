@@ -13,6 +13,7 @@ use whetstone_record::stages::{STAGES_DIR, StageRecord, stage_dir};
 use super::update_kl::{UpdateKl, update_kl};
 use crate::failure::Failure;
 use crate::observer::Observer;
+use crate::shell::quoted;
 use crate::stages::plan::scope;
 use crate::stages::{self, StagesOutcome, StagesPlan, StagesRequest, StopFlags};
 use crate::training::RunRequest;
@@ -135,7 +136,7 @@ impl StagedRecipe {
     /// The command that resumes a run: with its settings, which are compared with those that it was begun with.
     fn resume_command(&self, request: &RunRequest) -> String {
         let name = (request.name != self.name).then(|| format!(" --run {}", request.name));
-        let set = request.sources.set.iter().map(|set| format!(" --set '{set}'"));
+        let set = request.sources.set.iter().map(|set| format!(" --set {}", quoted(set)));
         let set = set.collect::<Vec<_>>().concat();
         format!("whet quickstart --recipe {}{}{set} --resume", self.name, name.unwrap_or_default())
     }
@@ -207,7 +208,7 @@ mod tests {
             threads: None,
             sources: Sources { set, ..Sources::default() },
         };
-        let expected = "whet quickstart --recipe solver --set 'sft:training.max_steps=1' --set 'seed=7' --resume";
+        let expected = "whet quickstart --recipe solver --set sft:training.max_steps=1 --set seed=7 --resume";
         assert_eq!(solver::RECIPE.resume_command(&request), expected);
         request.name = "other".to_owned();
         request.sources.set.clear();

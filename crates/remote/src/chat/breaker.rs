@@ -93,6 +93,16 @@ impl Breaker {
         }
     }
 
+    /// The time until a request may be sent again, as far as it is known.
+    pub(super) fn open_for(&self) -> Result<Duration, ChatError> {
+        let state = self.lock();
+        match state.phase {
+            Phase::Open { until, .. } => Ok(until.saturating_duration_since(Instant::now())),
+            Phase::Closed | Phase::Probing { .. } => Ok(Duration::ZERO),
+            Phase::Dead { .. } | Phase::Stopped => Err(self.end(&state)),
+        }
+    }
+
     /// Sleeps, unless everything stops meanwhile.
     pub(super) fn sleep(&self, pause: Duration) -> Result<(), ChatError> {
         let end = Instant::now() + pause;
@@ -309,6 +319,23 @@ mod tests {
         fail(&breaker, 1);
         late.succeeded();
         assert!(!breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn a_pause_of_all_is_known_until_it_is_over_and_so_is_their_end() {
+        let settings = Settings {
+            breaker_failures: 1,
+            breaker_pause: Duration::from_mins(5),
+            breaker_probes: 1,
+            ..Settings::default()
+        };
+        let breaker = Breaker::new("http://x".to_owned(), &settings);
+        assert_eq!(breaker.open_for().unwrap(), Duration::ZERO);
+        fail(&breaker, 1);
+        let left = breaker.open_for().unwrap();
+        assert!(left > Duration::from_mins(4) && left <= Duration::from_mins(5), "{left:?}");
+        breaker.stop();
+        assert!(matches!(breaker.open_for(), Err(ChatError::Stopped)));
     }
 
     #[test]

@@ -125,8 +125,12 @@ impl Client {
     /// servers know no `n`.
     pub fn complete(&self, request: &Request) -> Result<Response, ChatError> {
         let (body, began) = (request.to_json(), Instant::now());
+        let mut last_failed = None;
         for tried in 1.. {
             let pass = self.breaker.enter()?;
+            if let Some(label) = last_failed.take() {
+                self.count_retry(label);
+            }
             let failure = match self.try_once(request, &body) {
                 Ok(response) => {
                     pass.succeeded();
@@ -145,23 +149,25 @@ impl Client {
                 let took = began.elapsed();
                 return Err(ChatError::GaveUp { tries: tried, took, last: failure });
             }
-            self.retry(Retry {
+            let pause = pause.max(self.breaker.open_for()?);
+            let label = failure.label();
+            self.on_retry.tell(&Retry {
                 next: tried + 1,
                 of: self.max_tries,
                 pause,
-                is_asked: failure.retry_after.is_some_and(|asked| !asked.is_zero()),
-                label: failure.label(),
+                asked: failure.retry_after,
+                label: label.clone(),
                 why: failure.message,
             });
+            last_failed = Some(label);
             self.breaker.sleep(pause)?;
         }
         unreachable!("the last try returns")
     }
 
-    fn retry(&self, retry: Retry) {
-        self.on_retry.tell(&retry);
+    fn count_retry(&self, label: String) {
         let mut retried = self.retried.lock().unwrap_or_else(PoisonError::into_inner);
-        *retried.entry(retry.label).or_default() += 1;
+        *retried.entry(label).or_default() += 1;
     }
 
     /// The names of the models that the server offers, from `models` beside the chat's address.

@@ -340,3 +340,19 @@ fn models_are_listed_beside_the_chat() {
     let not_found = elsewhere("/other/chat/completions");
     assert!(not_found.contains("answers 404"), "{not_found}");
 }
+
+#[test]
+fn only_tries_that_are_made_are_told_and_counted() {
+    let server = ChatServer::start(Manners::script(vec![status(500, "oops"); 10]));
+    let settings = Settings { breaker_failures: 2, breaker_probes: 1, ..settings(&server) };
+    let told = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let tell = std::sync::Arc::clone(&told);
+    let client = Client::with_key(&settings, None)
+        .unwrap()
+        .watched(OnRetry::new(move |retry| tell.lock().unwrap().push(retry.next)));
+    let outcome = client.complete(&request("1+1?"));
+    assert!(matches!(outcome, Err(ChatError::Gone { failures: 3, .. })), "{outcome:?}");
+    assert_eq!(server.asked(), 3);
+    assert_eq!(*told.lock().unwrap(), [2, 3], "none after the end");
+    assert_eq!(client.retried().into_values().collect::<Vec<_>>(), [2]);
+}

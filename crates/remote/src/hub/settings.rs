@@ -80,10 +80,7 @@ pub(super) struct Pauses {
 impl Pauses {
     /// The pause after a failed try: growing, or the hub's `Retry-After` if that is longer.
     pub(super) fn after(&mut self, err: &HttpError) -> Duration {
-        let asked = match err {
-            HttpError::Status { retry_after, .. } => retry_after.unwrap_or_default(),
-            _ => Duration::ZERO,
-        };
+        let asked = asked(err).unwrap_or_default();
         let own = self.next;
         self.next = own.saturating_mul(2).min(self.longest);
         own.max(asked).min(self.longest)
@@ -97,7 +94,7 @@ impl HubSettings {
             next: tried + 1,
             of: self.max_tries,
             pause,
-            is_asked: matches!(err, HttpError::Status { retry_after: Some(asked), .. } if !asked.is_zero()),
+            asked: asked(err),
             label: err.label(),
             why: err.in_one_line(),
         }
@@ -122,6 +119,14 @@ impl HubSettings {
         let host = endpoint.find("://").map_or(0, |at| at + 3);
         let end = endpoint[host..].find('/').map_or(endpoint.len(), |at| host + at);
         Some(format!("{}{location}", &endpoint[..end]))
+    }
+}
+
+/// The pause that the hub asks for.
+fn asked(err: &HttpError) -> Option<Duration> {
+    match err {
+        HttpError::Status { retry_after, .. } => *retry_after,
+        _ => None,
     }
 }
 

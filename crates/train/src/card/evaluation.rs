@@ -1,9 +1,15 @@
-//! The last section of a model card: pass@k that was measured after the training.
+//! A section of a model card: pass@k that was measured after the training.
+//!
+//! Comments that no reader sees mark it, so that it can be written again in a card that others have written in, or
+//! that has a section of the same name.
 
 use super::escape::code;
 
-/// The heading of the section. It is the last one, so that it can be written again.
 const HEADING: &str = "## Evaluation";
+
+/// The lines around the section.
+const BEGIN: &str = "<!-- whet: evaluations -->\n";
+const END: &str = "<!-- whet: end of evaluations -->\n";
 
 const NONE: &str = "\
 No evaluation is recorded here. `whet eval --tasks FILE --model DIR --out eval/NAME` measures pass@k, and \
@@ -37,19 +43,23 @@ pub struct Row {
     pub high: f64,
 }
 
-/// A card with these evaluations as its last section, in place of others.
+/// A card with these evaluations in place of those that `whet` wrote before, or at its end.
 pub fn with_evaluations(card: &str, all: &[Measured]) -> String {
-    let marker = format!("\n{HEADING}\n");
-    let before = card.rfind(&marker).map_or(card, |at| &card[..at]).trim_end();
-    format!("{before}\n\n{}", section(all))
+    let begin = card.find(BEGIN);
+    let end = card.rfind(END).map(|at| at + END.len());
+    let (before, after) = match (begin, end) {
+        (Some(begin), Some(end)) if begin < end => (&card[..begin], &card[end..]),
+        _ => (card, ""),
+    };
+    format!("{}\n\n{}{after}", before.trim_end(), section(all))
 }
 
 /// The section.
 pub(super) fn section(all: &[Measured]) -> String {
     if all.is_empty() {
-        return format!("{HEADING}\n\n{NONE}");
+        return format!("{BEGIN}{HEADING}\n\n{NONE}{END}");
     }
-    let mut text = format!("{HEADING}\n");
+    let mut text = format!("{BEGIN}{HEADING}\n");
     for Measured { what, tasks, samples, suite, rows } in all {
         text += &format!("\n{}: {tasks} tasks, {samples} samples of each", code(what));
         if let Some(suite) = suite {
@@ -61,7 +71,7 @@ pub(super) fn section(all: &[Measured]) -> String {
             text += &format!("| {name} | {value:.1} % | {low:.1} to {high:.1} % |\n");
         }
     }
-    text
+    text + END
 }
 
 #[cfg(test)]
@@ -82,10 +92,24 @@ mod tests {
         let once = with_evaluations(&card, std::slice::from_ref(&measured));
         assert_eq!(
             once,
-            "# Title\n\n## Evaluation\n\n``a`\\u{a}## Evaluation\\u{a}|<b>``: 8 tasks, 4 samples of each.\n\n\
-             | figure | value | 95 % interval |\n|---|---:|---:|\n| pass@1 | 25.0 % | 12.5 to 50.0 % |\n"
+            "# Title\n\n<!-- whet: evaluations -->\n## Evaluation\n\n\
+             ``a`\\u{a}## Evaluation\\u{a}|<b>``: 8 tasks, 4 samples of each.\n\n\
+             | figure | value | 95 % interval |\n|---|---:|---:|\n| pass@1 | 25.0 % | 12.5 to 50.0 % |\n\
+             <!-- whet: end of evaluations -->\n"
         );
         assert_eq!(with_evaluations(&once, &[measured]), once);
         assert_eq!(with_evaluations(&once, &[]), card);
+    }
+
+    #[test]
+    fn what_others_wrote_around_it_stays() {
+        let theirs = "# Model\n\n## Evaluation\n\nGood.\n\n## Citation\n\nUs.\n";
+        let once = with_evaluations(theirs, &[]);
+        assert_eq!(once, format!("{theirs}\n{}", section(&[])));
+        let more = format!("{once}\n## Limits\n\nMany.\n");
+        assert_eq!(with_evaluations(&more, &[]), more);
+        let turned = format!("{END}a\n{BEGIN}");
+        let whole = with_evaluations(&turned, &[]);
+        assert!(whole.starts_with(turned.trim_end()), "marks in the wrong order are text: {whole}");
     }
 }

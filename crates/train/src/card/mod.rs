@@ -34,6 +34,9 @@ pub const CARD: &str = "README.md";
 /// The file that a card's settings are to be saved as.
 const SETTINGS: &str = "settings.toml";
 
+/// The licence of `whet`.
+const LICENSE: &str = "mit";
+
 /// A model and the run that trained it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
@@ -86,6 +89,7 @@ impl Subject<'_> {
     fn front(&self) -> Front {
         let Self { config, student, stage, .. } = *self;
         let is_adapter = config.training.train == Trained::Lora;
+        let of_base = license_of(&student.model.path);
         let mut tags = vec!["whetstone".to_owned(), stage.to_owned()];
         if is_adapter {
             tags.push("lora".to_owned());
@@ -95,9 +99,14 @@ impl Subject<'_> {
             relation: if is_adapter { "adapter" } else { "finetune" },
             library: if is_adapter { "peft" } else { "transformers" },
             pipeline: if self.scores() { "text-classification" } else { "text-generation" },
-            license: license_of(&student.model.path),
+            license: of_base.or_else(|| self.is_embedded().then(|| LICENSE.to_owned())),
             tags,
         }
+    }
+
+    /// Whether it was trained from the student that ships with `whet`, whose licence is that of `whet`.
+    fn is_embedded(&self) -> bool {
+        self.config.student.model_name == EMBEDDED
     }
 
     /// Whether it is a reward model of some kind.
@@ -143,11 +152,8 @@ impl Subject<'_> {
 
     fn base(&self) -> String {
         let name = code(&self.base_name());
-        let embedded = if self.config.student.model_name == EMBEDDED {
-            ", the student that ships with `whet`"
-        } else {
-            ""
-        };
+        let embedded =
+            if self.is_embedded() { ", the student that ships with `whet`" } else { "" };
         let mut text =
             format!("## Base model\n\n{name}{embedded}. Its files, with their blake3:\n\n");
         for (file, digest) in base_files(&self.student.model.path) {

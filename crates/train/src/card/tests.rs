@@ -96,11 +96,29 @@ fn names_cannot_write_markdown_or_front_matter() {
     for line in body.lines() {
         if line.starts_with("```") {
             is_block = !is_block;
-        } else if !is_block {
+        } else if !is_block && !MARKS.contains(&line) {
             outside += &without_code(line);
         }
     }
     assert!(!is_block && !outside.contains('<'), "{outside}");
+}
+
+/// The comments around the evaluations.
+const MARKS: [&str; 2] = ["<!-- whet: evaluations -->", "<!-- whet: end of evaluations -->"];
+
+#[test]
+fn the_student_that_ships_with_whet_is_named_and_has_its_licence() {
+    let mut config = settings();
+    config.student.model_name = EMBEDDED.to_owned();
+    let (dir, student) = student(&config);
+    let run = run(dir.path(), "one");
+    let view = run.view();
+    let card = text(&Subject { stage: "grpo", config: &config, student: &student, view, steps: 1 });
+    let (front, body) = split(&card);
+    assert_eq!(value(front.unwrap(), "license").as_deref(), Some("mit"));
+    assert!(body.contains("# LoRA adapter on `embedded`\n"), "{body}");
+    assert!(body.contains("`embedded`, the student that ships with `whet`."), "{body}");
+    assert!(body.contains("student.model_name = \"embedded\"\n"), "{body}");
 }
 
 /// A line without its code spans.

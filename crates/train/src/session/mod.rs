@@ -67,6 +67,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Names the student in the model card of the final model, where the settings have the path of a copy.
+    pub fn name_student(&mut self, name: &str) {
+        name.clone_into(&mut self.config.student.model_name);
+    }
+
     /// Begins a new run.
     ///
     /// # Errors
@@ -217,7 +222,9 @@ impl Session {
         for message in watch.dog.said() {
             self.event(Event::Warning { code: SILENCE.to_owned(), message })?;
         }
-        if !again {
+        if again {
+            report.warnings.clear();
+        } else {
             for Warning { code, message } in report.warnings.clone() {
                 self.event(Event::Warning { code, message })?;
             }
