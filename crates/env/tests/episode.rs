@@ -181,6 +181,6 @@ fn javascript_is_run_but_not_read_as_python() {
     let reply = "[PLAN]\nAdd.\n[/PLAN]\n\n```javascript\nconst add = (a, b) => a + b;\n```";
     let outcome = done(episode.reply(Reply::text(reply)).unwrap());
     assert_eq!(*judge.seen.lock().unwrap(), ["const add = (a, b) => a + b;"]);
-    assert!(outcome.reward.terms()["quality"].value.abs() < f64::EPSILON);
+    assert!(!outcome.reward.terms().contains_key("quality"), "nobody measures it");
     assert!((outcome.reward.terms()["tests"].value - 1.0).abs() < 1e-12);
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`Figure::SyntaxRate`] | the share of replies with a program that compiles | 0 to 1 |
 //! | [`Figure::TestsPassed`] | the mean share of hidden tests that a reply passed | 0 to 1 |
-//! | [`Figure::Quality`] | the mean quality of the programs that compile | 0 to 10 |
+//! | [`Figure::Quality`] | the mean quality of the Python programs that compile | 0 to 10 |
 //! | [`Figure::Diversity`] | the mean distance between two of its programs | 0 to 1 |
 //! | [`Figure::DiversityPassing`] | the same among the programs that pass | 0 to 1 |
 //!

@@ -30,7 +30,10 @@ impl fmt::Display for Retry {
         match self.asked.filter(|asked| !asked.is_zero()) {
             Some(asked) => {
                 let asked = seconds(asked);
-                write!(f, "trying again in {pause} ({next} of {of}; the server asks for {asked}): {why}")
+                write!(
+                    f,
+                    "trying again in {pause} ({next} of {of}; the server asks for {asked}): {why}"
+                )
             }
             None => write!(f, "trying again in {pause} ({next} of {of}): {why}"),
         }

@@ -8,7 +8,6 @@ use whetstone_recipe::text::{duration, many, plain};
 use whetstone_record::summary::{HeldOut, Summary, Trend};
 use whetstone_train::{process_reward, reward_model};
 
-
 /// Held-out tasks of a project, unless the run has its own.
 const HELD_OUT: &str = "data/val.jsonl";
 

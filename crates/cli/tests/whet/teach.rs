@@ -169,7 +169,10 @@ fn retries_are_told_when_they_happen_and_counted_in_the_end() {
     assert!(ran.out.contains("  2 retried: 429, 500\n"), "{}", ran.out);
     let told: Vec<&str> = ran.err.lines().filter(|line| line.contains("(2 of ")).collect();
     let waits = told.iter().find(|line| line.contains("slow down")).expect("it is told");
-    assert!(waits.starts_with("trying again in ") && waits.contains("; the server asks for 1 s): "), "{waits}");
+    assert!(
+        waits.starts_with("trying again in ") && waits.contains("; the server asks for 1 s): "),
+        "{waits}"
+    );
     let tries = told.iter().find(|line| line.contains("out of memory")).expect("it is told");
     assert!(tries.starts_with("trying again in 0."), "{tries}");
 }

@@ -25,7 +25,11 @@ fn an_alarm_is_on_the_terminal_in_the_events_and_in_the_list_of_runs() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let said = "alarm at step 10: 100.0 % of the groups of the last steps have rollouts that do not differ";
     assert_eq!(ran.err.matches(said).count(), 1, "{}", ran.err);
-    assert!(ran.err.contains("`whet report` shows the completions of the alarms above"), "{}", ran.err);
+    assert!(
+        ran.err.contains("`whet report` shows the completions of the alarms above"),
+        "{}",
+        ran.err
+    );
     assert!(!ran.err.contains('\u{1b}'), "{}", ran.err);
 
     let events = records(&dir.path().join("runs/run/events.jsonl"));

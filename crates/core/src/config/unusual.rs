@@ -36,12 +36,16 @@ pub(super) fn warnings(config: &Config) -> Vec<Problem> {
     }));
     warnings.extend(above(TEMPERATURE, &temperatures).map(|(key, value)| Problem {
         key,
-        message: format!("a temperature of {value} makes unlikely tokens far more frequent than usual"),
+        message: format!(
+            "a temperature of {value} makes unlikely tokens far more frequent than usual"
+        ),
         hint: "0.6 to 1.2 is usual",
     }));
     warnings.extend(above(KL, &kl).map(|(key, value)| Problem {
         key,
-        message: format!("a KL weight of {value} is far above what is usual and can outweigh the reward"),
+        message: format!(
+            "a KL weight of {value} is far above what is usual and can outweigh the reward"
+        ),
         hint: "0 to 0.2 is usual",
     }));
     warnings

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Every reward records `syntax`, `tests` and `quality`; what a composite does not pay has weight 0,
-//! so that reports show it all the same. Gates cap the total at 0 where they fail:
+//! so that reports show it all the same. Of a JavaScript program nobody measures quality: it has no such
+//! term, and earns nothing for it. Gates cap the total at 0 where they fail:
 //!
 //! | gate | fails when |
 //! |---|---|
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 
 use whetstone_core::config::{Composite, QualityWeights, RewardConfig};
 use whetstone_core::judgement::Judgement;
+use whetstone_core::program::Language;
 use whetstone_core::reward::{Gate, Reward, TESTS, Term};
 use whetstone_core::verdict::Verdict;
 
@@ -51,10 +53,10 @@ impl Rules {
         let mut parts = vec![
             Part { name: "syntax", value: syntax(reading), weight: weighs.syntax },
             Part { name: TESTS, value: tests, weight: weighs.tests },
-            Part { name: "quality", value: quality, weight: weighs.quality },
         ];
+        parts.extend(quality.map(|value| quality_term(value, weighs.quality)));
         if self.reward.composite == Composite::PassTimesQuality {
-            let (name, value) = ("tests_times_quality", tests * quality);
+            let (name, value) = ("tests_times_quality", tests * quality.unwrap_or_default());
             parts.push(Part { name, value, weight: POLISH });
         }
         let any_passed = judgement.counts().passed > 0;
@@ -77,11 +79,10 @@ impl Rules {
             Composite::PassTimesQuality => POLISH,
             Composite::Tests | Composite::WeightedSum => weighs.quality,
         };
-        let value = quality(reading, &self.reward.quality);
-        let parts = [
-            Part { name: "syntax", value: syntax(reading), weight: weighs.syntax },
-            Part { name: "quality", value, weight: by_quality },
-        ];
+        let mut parts =
+            vec![Part { name: "syntax", value: syntax(reading), weight: weighs.syntax }];
+        let quality = quality(reading, &self.reward.quality);
+        parts.extend(quality.map(|value| quality_term(value, by_quality)));
         let mut gates = gates_of_reading(reading);
         // Where nothing ran, what nobody can say is not held against the program.
         gates.insert("entry_point", entry_point(reading) != EntryPoint::Absent);
@@ -123,11 +124,17 @@ fn syntax(reading: &Reading) -> f64 {
     f64::from(u8::from(matches!(reading, Reading::Runs(_))))
 }
 
-fn quality(reading: &Reading, weights: &QualityWeights) -> f64 {
+/// How well a program is written; `None` where that is not measured.
+fn quality(reading: &Reading, weights: &QualityWeights) -> Option<f64> {
     match reading {
-        Reading::Settled(_) => 0.0,
-        Reading::Runs(candidate) => candidate.quality.mean(weights),
+        Reading::Settled(_) => Some(0.0),
+        Reading::Runs(candidate) if candidate.program.language == Language::Javascript => None,
+        Reading::Runs(candidate) => Some(candidate.quality.mean(weights)),
     }
+}
+
+fn quality_term(value: f64, weight: f64) -> Part {
+    Part { name: "quality", value, weight }
 }
 
 /// A reply without a program that could run defines nothing.
@@ -180,7 +187,7 @@ fn reward(parts: &[Part], gates: &BTreeMap<&'static str, bool>) -> Reward {
 mod tests {
     use whetstone_core::config::TestsWorth;
     use whetstone_core::judgement::{Counts, Held, Isolation};
-    use whetstone_core::program::{Language, Program};
+    use whetstone_core::program::Program;
 
     use super::*;
     use crate::python::Candidate;
@@ -346,6 +353,24 @@ mod tests {
         check(&sum.static_reward(&runs()), 0.3 + 0.1, &names);
         let product = rules(Composite::PassTimesQuality, TestsWorth::Fraction);
         check(&product.static_reward(&runs()), 0.15 * 0.5, &names);
+    }
+
+    #[test]
+    fn quality_that_is_not_measured_is_no_term_and_earns_nothing() {
+        let mut reading = runs();
+        let Reading::Runs(candidate) = &mut reading else { unreachable!("it runs") };
+        candidate.program.language = Language::Javascript;
+        for (composite, total) in [
+            (Composite::Tests, 1.0),
+            (Composite::WeightedSum, 0.8),
+            (Composite::PassTimesQuality, 0.85),
+        ] {
+            let rules = rules(composite, TestsWorth::Fraction);
+            let reward = rules.reward(&reading, &ran(Verdict::Pass, 4, 4));
+            assert!(!reward.terms().contains_key("quality"), "{composite:?}");
+            assert!((reward.total() - total).abs() < 1e-12, "{composite:?}: {}", reward.total());
+            assert!(!rules.static_reward(&reading).terms().contains_key("quality"));
+        }
     }
 
     #[test]

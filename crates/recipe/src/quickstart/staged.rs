@@ -208,7 +208,8 @@ mod tests {
             threads: None,
             sources: Sources { set, ..Sources::default() },
         };
-        let expected = "whet quickstart --recipe solver --set sft:training.max_steps=1 --set seed=7 --resume";
+        let expected =
+            "whet quickstart --recipe solver --set sft:training.max_steps=1 --set seed=7 --resume";
         assert_eq!(solver::RECIPE.resume_command(&request), expected);
         request.name = "other".to_owned();
         request.sources.set.clear();

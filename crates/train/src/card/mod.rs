@@ -152,8 +152,7 @@ impl Subject<'_> {
 
     fn base(&self) -> String {
         let name = code(&self.base_name());
-        let embedded =
-            if self.is_embedded() { ", the student that ships with `whet`" } else { "" };
+        let embedded = if self.is_embedded() { ", the student that ships with `whet`" } else { "" };
         let mut text =
             format!("## Base model\n\n{name}{embedded}. Its files, with their blake3:\n\n");
         for (file, digest) in base_files(&self.student.model.path) {

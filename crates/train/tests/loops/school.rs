@@ -211,7 +211,9 @@ impl School {
         self.dir.path().join(run).join(file)
     }
 
-    /// Everything of a directory of a run and of its folders, by path.
+    /// Everything of a directory of a run and of its folders, by path, but model cards: a card has the settings and
+    /// the input files, in which runs that learn the same may differ. Cards of resumed runs are compared where
+    /// `whet` is killed.
     pub(crate) fn files(&self, run: &str, dir: &str) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         for entry in fs::read_dir(self.path(run, dir)).unwrap().map(Result::unwrap) {
@@ -219,7 +221,7 @@ impl School {
             if entry.file_type().unwrap().is_dir() {
                 let inner = self.files(run, &format!("{dir}/{name}"));
                 files.extend(inner.into_iter().map(|(of, bytes)| (format!("{name}/{of}"), bytes)));
-            } else {
+            } else if name != "README.md" {
                 files.insert(name, fs::read(entry.path()).unwrap());
             }
         }
