@@ -63,8 +63,8 @@ pub mod training;
 mod untested;
 pub mod validation;
 
-/// The file of traces in a run.
-pub const TRACES: &str = "teacher_traces.jsonl";
+pub use whetstone_train::inputs::TRACES;
+
 /// The name of a file of SFT rows, beside the traces.
 pub const ROWS: &str = "sft_rows.jsonl";
 

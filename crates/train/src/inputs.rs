@@ -22,6 +22,9 @@ use whetstone_record::run_dir::{RunDir, RunView};
 
 use crate::error::TrainError;
 
+/// The file of traces in the folder of a run that collects them itself.
+pub const TRACES: &str = "teacher_traces.jsonl";
+
 const FOLDER: &str = "inputs";
 const LIST: &str = "inputs.json";
 const TASKS: &str = "tasks.jsonl";

@@ -15,11 +15,12 @@ mod settings;
 use std::path::Path;
 
 use whetstone_core::config::{Config, Trained};
+use whetstone_data::prepare::{TRAIN, VAL};
 use whetstone_record::event::Event;
 use whetstone_record::run_dir::RunView;
 use whetstone_record::summary::Summary;
 
-use crate::inputs::{self, Known};
+use crate::inputs::{self, Known, TRACES};
 use crate::optimizer;
 use crate::student::{EMBEDDED, Student};
 
@@ -170,15 +171,27 @@ impl Subject<'_> {
     }
 
     fn data(&self) -> String {
-        let Some(known) = self.known() else {
-            return "## Data\n\nThe run has no record of its input files.\n".to_owned();
-        };
+        let Some(known) = self.known() else { return self.generated_data() };
         let mut text = "## Data\n\nFiles, with their blake3:\n\n".to_owned();
         for input in known.listed() {
             let path = file_name(&input.path.display().to_string());
             text += &format!("- {}: {}, {}\n", input.what, code(&path), code(input.blake3));
         }
         text
+    }
+
+    /// The data of a run without a record of its inputs: a quickstart generates its files.
+    fn generated_data(&self) -> String {
+        let files = [("tasks", TRAIN), ("held-out tasks", VAL), ("traces of a teacher", TRACES)];
+        let digest = |name| inputs::digest(&self.view.dir().join(name)).ok();
+        let listed = files.into_iter().filter_map(|(what, name)| {
+            Some(format!("- {what}: {}, {}\n", code(name), code(&digest(name)?)))
+        });
+        let listed: String = listed.collect();
+        if listed.is_empty() || !self.is_quickstart() {
+            return "## Data\n\nThe run has no record of its input files.\n".to_owned();
+        }
+        format!("## Data\n\nThe command below generates these files in its run's folder; their blake3:\n\n{listed}")
     }
 
     fn training(&self) -> String {
@@ -203,13 +216,17 @@ impl Subject<'_> {
         text
     }
 
+    fn is_quickstart(&self) -> bool {
+        started_with(self.view).is_some_and(|command| command == "quickstart")
+    }
+
     /// The command that repeats the training; `None` if the run does not tell.
     fn command(&self, settings: &[String]) -> Option<String> {
         let mut words = vec!["whet".to_owned()];
         let known = self.known();
         match &known {
             Some(_) => words.extend(["train".to_owned(), self.stage.to_owned()]),
-            None if started_with(self.view)? == "quickstart" => words.push("quickstart".to_owned()),
+            None if self.is_quickstart() => words.push("quickstart".to_owned()),
             None => return None,
         }
         words.extend(["--run".to_owned(), "NAME".to_owned()]);

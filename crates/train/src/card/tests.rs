@@ -121,6 +121,26 @@ fn the_student_that_ships_with_whet_is_named_and_has_its_licence() {
     assert!(body.contains("student.model_name = \"embedded\"\n"), "{body}");
 }
 
+#[test]
+fn files_that_a_quickstart_generates_are_listed() {
+    let config = settings();
+    let (dir, student) = student(&config);
+    let mut run = RunDir::create(dir.path(), "quick", "", 1).unwrap();
+    let started = Event::RunStarted {
+        command: "whet quickstart".to_owned(),
+        version: "0".to_owned(),
+        seed: 1,
+    };
+    run.append_event(&TimedEvent { time_ms: 1, event: started }).unwrap();
+    let view = run.view();
+    let subject = Subject { stage: "grpo", config: &config, student: &student, view, steps: 1 };
+    assert!(text(&subject).contains("The run has no record of its input files."));
+    fs::write(view.dir().join(TRAIN), "{}\n").unwrap();
+    let card = text(&subject);
+    let line = format!("- tasks: `train.jsonl`, `{}`\n", blake3::hash(b"{}\n").to_hex());
+    assert!(card.contains(&line) && !card.contains("no record"), "{card}");
+}
+
 /// A line without its code spans.
 fn without_code(line: &str) -> String {
     let Some(at) = line.find('`') else { return line.to_owned() };
