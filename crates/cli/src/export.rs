@@ -1,4 +1,4 @@
-//! `whet export`: a model with its adapter worked into it, as a directory that other tools load.
+//! `whet export`: a model with its adapter merged, as a directory that other tools load.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct ExportArgs {
     #[arg(value_name = "MODEL")]
     pub model: String,
 
-    /// The adapter that is worked into it, e.g. `runs/grpo-1/outputs/final_model`
+    /// The adapter to merge, e.g. `runs/grpo-1/outputs/final_model`
     #[arg(long, value_name = "DIR")]
     pub adapter: Option<PathBuf>,
 

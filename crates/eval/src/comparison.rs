@@ -30,6 +30,8 @@ pub struct Comparison {
     pub tasks: usize,
     /// Whether the tasks and their tests were the same to the byte.
     pub same_suite: bool,
+    /// Settings that differ, with the value of each side.
+    pub settings: BTreeMap<String, [Option<String>; 2]>,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
@@ -83,6 +85,7 @@ impl Comparison {
             after: after.model.clone(),
             tasks: before.by_task.len(),
             same_suite: before.suite == after.suite,
+            settings: other_settings(before, after),
             pass_at_k,
             greedy,
             figures: figures(before, after),
@@ -106,6 +109,18 @@ fn tallies(side: &Results, tally: impl Fn(&TaskCount) -> Tally) -> Vec<Tally> {
     side.by_task.iter().map(tally).collect()
 }
 
+/// Settings of sampling and judging that differ, without what says which model it was.
+fn other_settings(before: &Results, after: &Results) -> BTreeMap<String, [Option<String>; 2]> {
+    let names = before.settings.keys().chain(after.settings.keys());
+    let sides = |name: &String| [before, after].map(|side| side.settings.get(name).cloned());
+    let pairs = names.map(|name| (name.clone(), sides(name)));
+    let differs = |(name, [first, second]): &(String, [Option<String>; 2])| {
+        let is_identity = name.starts_with("the ") || ["--model", "--adapter"].contains(&name.as_str());
+        first != second && !is_identity
+    };
+    pairs.filter(differs).collect()
+}
+
 /// Each figure over the tasks that have it on both sides.
 fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
     let later: HashMap<&TaskId, &TaskFigures> =
@@ -115,8 +130,10 @@ fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
         before.by_task.iter().filter_map(|count| Some((&count.figures, paired(count)?))).collect();
     let of = |figure: Figure| {
         let difference = figure.difference(&pairs)?;
-        let before = figure.estimate(pairs.iter().map(|(before, _)| *before))?;
-        let after = figure.estimate(pairs.iter().map(|(_, after)| *after))?;
+        // Both sides over the tasks of the difference, so that the three agree.
+        let both = || pairs.iter().filter(|(before, after)| figure.is_in(before) && figure.is_in(after));
+        let before = figure.estimate(both().map(|(before, _)| *before))?;
+        let after = figure.estimate(both().map(|(_, after)| *after))?;
         Some((figure, Compared { before, after, difference }))
     };
     Figure::ALL.into_iter().filter_map(of).collect()

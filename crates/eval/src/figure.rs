@@ -121,6 +121,11 @@ impl Figure {
         })
     }
 
+    /// Whether a task has this figure.
+    pub(crate) fn is_in(self, task: &TaskFigures) -> bool {
+        self.of(task).is_some()
+    }
+
     /// The value of a task between 0 and 1. A file of results may say anything.
     fn of(self, task: &TaskFigures) -> Option<f64> {
         let value = task.get(&self)? / self.scale();

@@ -34,6 +34,8 @@ pub(crate) struct ChatGenerator<'a> {
 struct Trouble {
     /// Failed requests by kind, with the message of the first.
     failed: BTreeMap<&'static str, (u64, String)>,
+    /// Whether a request was answered.
+    is_answered: bool,
     /// Why no more requests are sent.
     end: Option<Failure>,
 }
@@ -80,6 +82,7 @@ impl<'a> ChatGenerator<'a> {
             Ok(response) => {
                 let tokens = usize::try_from(response.usage.completion_tokens).unwrap_or(0);
                 let completion = response.completions.into_iter().next()?;
+                self.trouble.lock().unwrap_or_else(PoisonError::into_inner).is_answered = true;
                 Some((SampledCompletion { prompt, sample, completion }, tokens))
             }
             Err(err) => {
@@ -115,11 +118,28 @@ impl<'a> ChatGenerator<'a> {
             let example = plain(example, 300);
             observer.note(&format_args!("{} failed: {example}", many(*count, "request")));
         }
+        for doubt in self.server.client().doubts() {
+            observer.warning(&doubt);
+        }
     }
 
-    /// Why no more requests were sent, if the server went away.
-    pub(crate) fn into_end(self) -> Option<Failure> {
-        self.trouble.into_inner().unwrap_or_else(PoisonError::into_inner).end
+    /// The outcome of work on the answers, or why there were none.
+    pub(crate) fn conclude<T>(self, worked: Result<T, Failure>) -> Result<T, Failure> {
+        let trouble = self.trouble.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(end) = trouble.end {
+            return Err(end);
+        }
+        let first = trouble.failed.into_values().max_by_key(|(count, _)| *count);
+        match (worked, first) {
+            (Err(_), Some((_, example))) if !trouble.is_answered => Err(Failure::Server {
+                message: format!("every request failed: {}", plain(&example, 300)),
+                hint: format!(
+                    "the requests name the model `{}`; `--model` names another",
+                    self.server.settings().model_name
+                ),
+            }),
+            (worked, _) => worked,
+        }
     }
 }
 

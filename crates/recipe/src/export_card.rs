@@ -54,7 +54,16 @@ fn of_results(dir: &Path, results: &Results) -> Measured {
         low: estimate.low,
         high: estimate.high,
     });
+    let setting = |name: &str| results.settings.get(name).cloned();
+    let sampled: u64 = results.verdicts.values().sum();
+    let how = [
+        setting("eval.temperature").map(|value| format!("temperature {value}")),
+        setting("--max-tokens").map(|value| format!("at most {value} tokens")),
+        Some(format!("{} of {sampled} samples cut off by that limit", results.cut_off)),
+    ];
+    let how: Vec<String> = how.into_iter().flatten().collect();
     Measured {
+        how: how.join(", "),
         what: name.map_or_else(|| model.clone(), |name| format!("{name} (model {model})")),
         tasks: results.tasks as u64,
         samples: results.num_samples,
@@ -89,8 +98,8 @@ fn text(exported: &Exported<'_>) -> String {
     let known = |key: &str| head.and_then(|head| value(head, key));
     let license = known("license").filter(|license| license != "other");
     let license = license.or_else(|| license_of(&from.model));
-    let named = base.map(str::to_owned).filter(|_| *form == Form::Adapter);
     let on_the_hub = base.filter(|base| !Path::new(base).exists()).map(str::to_owned);
+    let named = on_the_hub.clone().filter(|_| *form == Form::Adapter);
     let scores = known("pipeline_tag").is_some_and(|tag| tag == "text-classification");
     let front = Front {
         base_model: named.or_else(|| known("base_model")).or(on_the_hub),
@@ -102,7 +111,7 @@ fn text(exported: &Exported<'_>) -> String {
     };
     let intro = match (from.adapter.is_some(), form) {
         (true, Form::Adapter) => {
-            "This is a LoRA adapter, written for the base model that is named above by `whet export`."
+            "This is a LoRA adapter, written by `whet export` for the base model that `adapter_config.json` names."
         }
         (true, Form::Whole) => {
             "`whet export` merged a LoRA adapter into its base model; transformers loads this directory \

@@ -153,7 +153,7 @@ pub enum Failure {
         path: PathBuf,
     },
     /// A server that is measured went away.
-    #[error("the server does not answer: {message}")]
+    #[error("{message}")]
     Server {
         /// The last message.
         message: String,

@@ -82,6 +82,8 @@ pub fn rate(per_second: f64) -> String {
 
 /// A time as people say it: `41 s`, `12 min`, `1.7 h`, `9 h`, `2.5 days`.
 pub fn duration(seconds: f64) -> String {
+    // A sum of nothing is -0.
+    let seconds = seconds.max(0.0) + 0.0;
     let (minutes, hours) = (seconds / 60.0, seconds / 3600.0);
     let told = match seconds {
         ..90.0 => format!("{seconds:.0} s"),

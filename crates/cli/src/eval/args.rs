@@ -97,7 +97,7 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_tokens: Option<u32>,
 
-    /// Measure the first N tasks only
+    /// Measure the first N lines only; `whet data prepare` shuffles them by the seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_tasks: Option<u32>,
 

@@ -23,20 +23,25 @@ pub(super) fn run(args: &CompareArgs, printer: Printer) -> anyhow::Result<Exit> 
     if args.json {
         printer.json(&comparison)?;
     } else {
-        printer.raw(&text(&comparison, printer))?;
+        printer.raw(&text(&comparison, args, printer))?;
     }
     Ok(Exit::Done)
 }
 
-fn text(comparison: &Comparison, printer: Printer) -> String {
+fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String {
     let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "A  {}\nB  {}",
-        plain(&comparison.before, 100),
-        plain(&comparison.after, 100)
-    );
-    let _ = writeln!(text, "{} tasks, paired; 95 % intervals\n", comparison.tasks);
+    let sides = [("A", &args.before, &comparison.before), ("B", &args.after, &comparison.after)];
+    for (letter, path, model) in sides {
+        let (path, model) = (plain(&path.display().to_string(), 100), plain(model, 100));
+        let _ = writeln!(text, "{letter}  {path}: {model}");
+    }
+    let _ = writeln!(text, "{} tasks, paired; 95 % intervals", comparison.tasks);
+    for (name, values) in &comparison.settings {
+        let [before, after] =
+            values.each_ref().map(|value| plain(value.as_deref().unwrap_or("not set"), 40));
+        let _ = writeln!(text, "other settings: {} {before} in A, {after} in B", plain(name, 40));
+    }
+    text.push('\n');
     if !comparison.same_suite {
         let word = printer.toned("other tests", Tone::Bad);
         let _ = writeln!(text, "{word}: the tasks have the same names, and are not the same\n");

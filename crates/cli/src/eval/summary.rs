@@ -14,6 +14,8 @@ const RULE: &str = "==================================================";
 
 /// Reasons of errors that are shown; the file has more.
 const SHOWN: usize = 5;
+/// One in so many samples cut off is worth a word.
+const MANY_CUT_OFF: u64 = 4;
 
 /// The whole summary.
 pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
@@ -142,7 +144,10 @@ fn verdicts(text: &mut String, results: &Results) {
         let _ = writeln!(text, "  {name:<16} {sampled:>8} {part:>6.1}%{greedy}");
     }
     if results.cut_off > 0 {
-        let _ = writeln!(text, "  cut off by the limit on tokens: {}", results.cut_off);
+        let _ = writeln!(text, "  cut off by the limit on tokens: {} of {all}", results.cut_off);
+    }
+    if MANY_CUT_OFF * results.cut_off >= all && results.cut_off > 0 {
+        let _ = writeln!(text, "  a longer limit may change the figures: `--max-tokens N`");
     }
 }
 
@@ -214,7 +219,7 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
   verdict           samples    part   greedy
   pass                  742   45.2%       76
   wrong                 898   54.8%       88
-  cut off by the limit on tokens: 3
+  cut off by the limit on tokens: 3 of 1640
 
   results  eval/a/evaluation_results.json
   samples  eval/a/rollouts.jsonl

@@ -192,7 +192,7 @@ Text goes to standard output; timings, and tokens per second of prefill and of d
 standard error. Several completions are printed in order, each under a header line. A prompt is
 prefilled once for all of its samples. On a terminal text appears as it is sampled (`--stream` does so
 in a pipe, too). Of several completions, the first unfinished one is streamed. Ctrl-C stops. A terminal
-shows control characters of the text other than newline and tab as escapes (`\u{1b}`); a pipe gets them as
+shows control characters of the text other than newline and tab as escapes (`\\u{1b}`); a pipe gets them as
 they are. Without `--chat` nothing is added to a prompt. With temperature
 1 and no top-k, top-p or min-p, tokens are sampled from the distribution that training uses.
 

@@ -49,6 +49,7 @@ mod tests {
             after: String::new(),
             tasks: 9,
             same_suite: true,
+            settings: BTreeMap::new(),
             pass_at_k: BTreeMap::new(),
             greedy: None,
             figures: BTreeMap::new(),

@@ -8,6 +8,8 @@ use crate::printer::{Printer, Tone};
 
 /// Tests the server with each of its models and prints the results.
 pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Result<Exit> {
+    let limit = config.teacher.request_timeout_s;
+    printer.note(format_args!("asking {} (at most {limit} s) ...", config.teacher.api_url));
     let seen = connection::test(config);
     match seen.as_slice() {
         [one] if json => printer.json(one)?,
@@ -28,7 +30,11 @@ fn text(seen: &Connection, config: &Config, printer: Printer) -> String {
     };
     lines.push(format!("key       {key}"));
     let listed = match &seen.models {
-        None => "the server lists no models".to_owned(),
+        None => match &seen.models_error {
+            Some(error) => format!("the server's list of models cannot be read: {error}"),
+            None => "nothing was asked".to_owned(),
+        },
+        Some(models) if models.is_empty() => "the server's list of models is empty".to_owned(),
         Some(models) if models.contains(&seen.model) => "listed by the server".to_owned(),
         Some(models) => format!("not listed by the server, which has {}", models.join(", ")),
     };
@@ -42,7 +48,12 @@ fn text(seen: &Connection, config: &Config, printer: Printer) -> String {
         lines.push(printer.toned("the teacher answers", Tone::Good));
     }
     if let Some(error) = &seen.error {
-        lines.push(format!("{}: {error}", printer.toned("the teacher does not answer", Tone::Bad)));
+        let what = if seen.is_answered {
+            "the teacher answers, but not with a completion"
+        } else {
+            "the teacher does not answer"
+        };
+        lines.push(format!("{}: {error}", printer.toned(what, Tone::Bad)));
     }
     if let Some(hint) = &seen.hint {
         lines.push(format!("  {}: {hint}", printer.toned("hint", Tone::Hint)));

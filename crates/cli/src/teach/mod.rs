@@ -28,12 +28,20 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&report)?;
             } else {
                 summary::print(&report, args, printer)?;
-                if report.responses > 0 {
+                if is_trainable(&report, args) {
                     next(args).say(printer);
                 }
             }
             Ok(ending(&report, args.strict))
         }
+    }
+}
+
+/// Whether there is anything to train on.
+fn is_trainable(report: &TeachSummary, args: &TeachArgs) -> bool {
+    match &args.rows {
+        Some(_) => report.rows > 0,
+        None => report.passing > 0 || report.not_run > 0,
     }
 }
 

@@ -40,6 +40,9 @@ fn text(report: &TeachSummary, teachers: &[TeacherArg], output: &Path, printer: 
             _ => "trace of its own or an expert that knows its solution",
         };
         text.push(format!("  {} without a {missing}", many(report.without_trace, "task")));
+        if report.responses == 0 && teachers == [TeacherArg::Embedded] {
+            text.push("  `--teacher reference` takes the reference solutions of programs".to_owned());
+        }
     }
     bad_tasks(&mut text, report, printer);
     table(&mut text, report);

@@ -8,8 +8,8 @@ use whetstone_recipe::text::{duration, many, plain};
 use whetstone_record::summary::{HeldOut, Summary, Trend};
 use whetstone_train::{process_reward, reward_model};
 
-/// Held-out tasks of a project, unless the run has its own.
-const HELD_OUT: &str = "data/val.jsonl";
+/// Held-out tasks of a project, unless the run has its own: validated, or as they were prepared.
+const HELD_OUT: [&str; 2] = ["data/held-out.jsonl", "data/val.jsonl"];
 
 /// The figures of a training, a line for each kind.
 pub(super) fn lines(summary: &Summary) -> Vec<String> {
@@ -88,7 +88,8 @@ pub(super) fn next(stage: &str, dir: &Path, model: &Path) -> Vec<String> {
         commands.push(format!("whet train grpo --run NAME --set {setting}"));
     } else {
         let own = dir.join("inputs/held_out.jsonl");
-        let tasks = first_of(&[&own, Path::new(HELD_OUT)], "TASKS.jsonl");
+        let [validated, prepared] = HELD_OUT.map(Path::new);
+        let tasks = first_of(&[&own, validated, prepared], "TASKS.jsonl");
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         let out = quoted(&format!("eval/{name}"));
         commands.push(format!("whet eval --tasks {tasks} --model {model} --out {out}"));

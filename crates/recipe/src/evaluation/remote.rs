@@ -41,8 +41,5 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
     };
     let results = measure.evaluate(&about, &environment, &mut source);
     server.tell(measure.observer);
-    match server.into_end() {
-        Some(gone) => Err(gone),
-        None => results,
-    }
+    server.conclude(results)
 }

@@ -36,6 +36,7 @@ fn table(what: &str, found: &Measured, ks: &[u32]) -> Result<card::Measured, Eva
         what: what.to_owned(),
         tasks: found.tallies.len() as u64,
         samples: found.tallies.iter().map(|tally| tally.samples).max().unwrap_or(0),
+        how: String::new(),
         suite: None,
         rows: ks.iter().map(row).collect::<Result<_, EvalError>>()?,
     })

@@ -37,8 +37,5 @@ pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary
         ],
     });
     generator.tell(job.observer);
-    match generator.into_end() {
-        Some(gone) => Err(gone),
-        None => sampled,
-    }
+    generator.conclude(sampled)
 }

@@ -11,6 +11,8 @@ use crate::text::plain;
 
 /// Characters of a name that a server says.
 const NAME_CHARS: usize = 100;
+/// Characters of the reason why there is no list of models.
+const ERROR_CHARS: usize = 200;
 
 /// The result of a connection test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,6 +25,11 @@ pub struct Connection {
     pub model: String,
     /// The models that the server lists, if it does.
     pub models: Option<Vec<String>>,
+    /// Why its list of models cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models_error: Option<String>,
+    /// Something answers at the address.
+    pub is_answered: bool,
     /// The environment variable with the key, if it is set.
     pub key: Option<String>,
     /// The answer to a small request.
@@ -118,10 +125,19 @@ fn reach<T>(
     };
     let client = server.client();
     found.url = client.url();
-    let models = client.models().ok();
-    found.models = models.map(|names| names.iter().map(|name| plain(name, NAME_CHARS)).collect());
+    match list_models(config, model) {
+        Ok(names) => {
+            found.models = Some(names.iter().map(|name| plain(name, NAME_CHARS)).collect());
+        }
+        Err(err) => found.models_error = Some(plain(&with_causes(&err), ERROR_CHARS)),
+    }
     let sent = send(client).map_err(|err| found.fail(&err)).ok();
     (found, sent)
+}
+
+/// The models that the server lists. The connection is not used again: some servers close it after an error.
+fn list_models(config: &Config, model: &str) -> Result<Vec<String>, ChatError> {
+    super::server(config, model)?.client().models()
 }
 
 impl Connection {
@@ -135,6 +151,8 @@ impl Connection {
             url: teacher.api_url.clone(),
             model: model.to_owned(),
             models: None,
+            models_error: None,
+            is_answered: false,
             key: has_key.then(|| variable.clone()),
             answer: None,
             error: None,
@@ -143,6 +161,7 @@ impl Connection {
     }
 
     fn fail(&mut self, err: &ChatError) {
+        self.is_answered = err.is_answered();
         self.error = Some(match err {
             // There is only one try here, so its number is not mentioned.
             ChatError::GaveUp { last, .. } => last.to_string(),
@@ -161,7 +180,7 @@ impl Connection {
     }
 
     fn succeed(&mut self, probe: &Probe) {
-        self.ok = true;
+        (self.ok, self.is_answered) = (true, true);
         self.answer = Some(Answered {
             seconds: probe.latency.as_secs_f64(),
             honours_n: probe.honours_n(),

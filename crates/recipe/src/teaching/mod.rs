@@ -78,7 +78,7 @@ pub fn run(
         return Ok(Outcome::plan(dry_run::run(request, config, &teachers, observer)?));
     }
     let report = collect(request, config, &teachers, observer)?.report;
-    for sentence in lost(&report, &request.out) {
+    for sentence in lost(&report, &request.out).into_iter().chain(teachers.doubts()) {
         observer.warning(&sentence);
     }
     Ok(Outcome::Done(report))

@@ -88,6 +88,15 @@ impl Teachers {
         servers.map(|one| one.samples)
     }
 
+    /// Reasons to doubt what servers answered, each a sentence.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let servers = self.0.iter().filter_map(|one| match &one.teacher {
+            Asked::Server(Remote(server)) => Some(server),
+            Asked::Here(_) => None,
+        });
+        servers.flat_map(|server| server.client().doubts()).collect()
+    }
+
     /// Tries that failed and were repeated, by what failed.
     pub(super) fn retried(&self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();

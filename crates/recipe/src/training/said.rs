@@ -29,8 +29,13 @@ pub(crate) fn announce(
 /// Says how much each source counts; `taught` are the tasks with a passing trace.
 pub(super) fn say_weights(config: &Config, taught: &str, observer: &dyn Observer) {
     let weights = config.dual_source;
+    let taught = if weights.teacher_sft_weight > 0.0 {
+        format!("{taught} have a passing trace")
+    } else {
+        "traces are not read".to_owned()
+    };
     observer.note(&format_args!(
-        "weights: rollouts {}, teacher {} ({taught} have a passing trace), own best {}",
+        "weights: rollouts {}, teacher {} ({taught}), own best {}",
         weights.grpo_weight, weights.teacher_sft_weight, weights.self_sft_weight
     ));
 }

@@ -16,7 +16,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::error::{ChatError, Failure};
+use super::error::{ChatError, Failure, FailureKind};
 use super::settings::Settings;
 
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub(super) struct Breaker {
     pause: Duration,
     longest_pause: Duration,
     probes: u32,
+    limited_probes: u32,
     state: Mutex<BreakerState>,
     changed: Condvar,
     /// Threads that wait for a change, which is where tests want them.
@@ -64,6 +65,7 @@ impl Breaker {
             pause: settings.breaker_pause,
             longest_pause: settings.retry_after_limit,
             probes: settings.breaker_probes.max(1),
+            limited_probes: settings.limited_probes.max(settings.breaker_probes).max(1),
             state: Mutex::new(BreakerState { phase: Phase::Closed, failures: 0 }),
             changed: Condvar::new(),
             #[cfg(test)]
@@ -137,9 +139,14 @@ impl Breaker {
     fn failed(&self, is_probe: bool, failure: &Failure) {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
+        // A server that limits requests is there: it is asked for longer.
+        let probes = match failure.kind {
+            FailureKind::RateLimited => self.limited_probes,
+            _ => self.probes,
+        };
         let probes_left = match state.phase {
-            Phase::Closed if state.failures >= self.most_failures => self.probes,
-            Phase::Probing { probes_left } if is_probe => probes_left - 1,
+            Phase::Closed if state.failures >= self.most_failures => probes,
+            Phase::Probing { probes_left } if is_probe => (probes_left - 1).min(probes),
             // Sent before all paused: its failure says nothing new.
             _ => return,
         };
@@ -214,7 +221,6 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::chat::FailureKind;
 
     fn breaker(most_failures: u32, probes: u32) -> Breaker {
         let settings = Settings {
@@ -295,10 +301,36 @@ mod tests {
         let late = Pass { breaker: &breaker, is_probe: false };
         breaker.enter().unwrap().failed(&failure("still refused"));
         late.failed(&failure("late"));
-        let expected = "the server at `http://x` does not answer: 4 tries in a row failed; the \
+        let expected = "no completion from the server at `http://x`: 4 requests in a row failed; the \
                         last error: still refused";
         assert_eq!(breaker.enter().unwrap_err().to_string(), expected);
         assert_eq!(breaker.sleep(Duration::from_hours(1)).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn a_server_that_limits_requests_is_asked_for_longer() {
+        let settings = Settings {
+            breaker_failures: 1,
+            breaker_pause: Duration::ZERO,
+            breaker_probes: 1,
+            limited_probes: 3,
+            ..Settings::default()
+        };
+        let limited = Failure { kind: FailureKind::RateLimited, ..failure("429") };
+        let breaker = Breaker::new("http://x".to_owned(), &settings);
+        for _ in 0..3 {
+            breaker.enter().unwrap().failed(&limited);
+        }
+        assert!(breaker.enter().is_ok(), "it was asked once, and twice after a pause");
+        breaker.enter().unwrap().failed(&limited);
+        assert!(matches!(breaker.enter(), Err(ChatError::Gone { failures: 4, .. })));
+
+        let breaker = Breaker::new("http://x".to_owned(), &settings);
+        breaker.enter().unwrap().failed(&limited);
+        for _ in 0..2 {
+            breaker.enter().unwrap().failed(&failure("refused"));
+        }
+        assert!(breaker.enter().is_err(), "one that is gone is not");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub enum ChatError {
     },
     /// The server has not answered any request for a while; all requests end with this.
     #[error(
-        "the server at `{url}` does not answer: {failures} tries in a row failed; the last error: {last}"
+        "no completion from the server at `{url}`: {failures} requests in a row failed; the last error: {last}"
     )]
     Gone {
         /// The server.
@@ -138,6 +138,17 @@ impl ChatError {
         }
     }
 
+    /// Whether something answers at the address, though not with a completion.
+    pub fn is_answered(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::TooLong(_) => true,
+            Self::GaveUp { last, .. } | Self::Gone { last, .. } => {
+                !matches!(last.kind, FailureKind::Timeout | FailureKind::Connection)
+            }
+            _ => false,
+        }
+    }
+
     /// A suggestion for the user, who gave the address with `named`: a setting or a flag.
     pub fn hint_for(&self, named: &str) -> Option<String> {
         self.hint().map(|hint| hint.replace(ADDRESS, named))
@@ -146,12 +157,18 @@ impl ChatError {
     /// A suggestion for the user, who gave the address with the setting.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Gone { last, .. } | Self::GaveUp { last, .. }
+                if last.kind == FailureKind::RateLimited =>
+            {
+                "the server limits requests: lower teacher.max_concurrent_requests, or look at the limits of your \
+                 key; the same command continues, answers that arrived are kept"
+            }
             Self::Gone { .. } => {
                 "start the server, check it with `whet teach --test-connection`, and run the same \
                  command again: answers that arrived are kept"
             }
             Self::Key { .. } | Self::Refused { status: 401 | 403, .. } => {
-                "the key is read from the environment variable named by teacher.api_key_env"
+                "put the key into the environment variable that teacher.api_key_env names, OPENAI_API_KEY by default"
             }
             Self::Refused { status: 404 | 405 | 300..=399, .. } => {
                 "teacher.api_url usually ends in /v1 or /v1/chat/completions; the model's name is one that the \
@@ -166,6 +183,16 @@ impl ChatError {
             }
             Self::NoModels { .. } => "teacher.api_url usually ends in /v1/chat/completions",
             Self::TooLong(_) => "teacher.max_tokens bounds an answer",
+            Self::GaveUp { last, .. } => match last.kind {
+                FailureKind::Timeout => {
+                    "teacher.request_timeout_s bounds the wait for an answer; teacher.max_tokens its length"
+                }
+                FailureKind::ServerError => "something answers, but not with a completion: see the server's log",
+                FailureKind::Malformed | FailureKind::NoChoices => {
+                    "something answers, but not with a completion: is teacher.api_url an OpenAI-compatible server?"
+                }
+                FailureKind::Connection | FailureKind::RateLimited => return None,
+            },
             _ => return None,
         })
     }

@@ -21,6 +21,7 @@
 mod backoff;
 mod breaker;
 mod error;
+mod observed;
 mod place;
 mod probe;
 mod request;
@@ -39,11 +40,12 @@ pub use settings::Settings;
 
 use std::collections::BTreeMap;
 use std::env::{self, VarError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use self::backoff::Backoff;
 use self::breaker::Breaker;
+use self::observed::Observed;
 use crate::http::{self, Address, HttpAnswer, HttpError};
 use crate::retry::{OnRetry, Retry};
 use crate::secret::{NotAKey, Secret};
@@ -63,6 +65,7 @@ pub struct Client {
     on_retry: OnRetry,
     /// Tries that failed and were repeated, by their labels.
     retried: Mutex<BTreeMap<String, u64>>,
+    observed: Mutex<Observed>,
 }
 
 /// The failure of one try.
@@ -104,6 +107,7 @@ impl Client {
             max_tries: settings.max_tries.max(1),
             on_retry: OnRetry::default(),
             retried: Mutex::default(),
+            observed: Mutex::default(),
             url,
         })
     }
@@ -134,6 +138,7 @@ impl Client {
             let failure = match self.try_once(request, &body) {
                 Ok(response) => {
                     pass.succeeded();
+                    self.observed().count(request, &response);
                     return Ok(response.read_for(request));
                 }
                 Err(Miss::Final(err)) => {
@@ -163,6 +168,15 @@ impl Client {
             self.breaker.sleep(pause)?;
         }
         unreachable!("the last try returns")
+    }
+
+    /// Reasons to doubt the answers so far, each a sentence.
+    pub fn doubts(&self) -> Vec<String> {
+        self.observed().doubts()
+    }
+
+    fn observed(&self) -> MutexGuard<'_, Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count_retry(&self, label: String) {

@@ -33,6 +33,8 @@ pub struct Settings {
     pub breaker_pause: Duration,
     /// Times that a single request then looks for the server before all is given up.
     pub breaker_probes: u32,
+    /// The same where the server limits requests (429).
+    pub limited_probes: u32,
     /// Connections kept open: as many as there are threads.
     pub connections: usize,
     /// The seed of the jitter.
@@ -57,6 +59,8 @@ impl Settings {
             breaker_failures: teacher.max_concurrent_requests.saturating_mul(2).max(4),
             breaker_pause: Duration::from_secs(20),
             breaker_probes: 3,
+            // Five minutes, or longer if the server asks for longer pauses.
+            limited_probes: 15,
             connections: teacher.max_concurrent_requests as usize,
             seed,
         }

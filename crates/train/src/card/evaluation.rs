@@ -24,6 +24,8 @@ pub struct Measured {
     pub tasks: u64,
     /// See `tasks`.
     pub samples: u64,
+    /// How it was sampled, in words; empty if that is said elsewhere.
+    pub how: String,
     /// The digest of the suite, if it is known.
     pub suite: Option<String>,
     /// Rows of the table.
@@ -60,8 +62,11 @@ pub(super) fn section(all: &[Measured]) -> String {
         return format!("{BEGIN}{HEADING}\n\n{NONE}{END}");
     }
     let mut text = format!("{BEGIN}{HEADING}\n");
-    for Measured { what, tasks, samples, suite, rows } in all {
+    for Measured { what, tasks, samples, how, suite, rows } in all {
         text += &format!("\n{}: {tasks} tasks, {samples} samples of each", code(what));
+        if !how.is_empty() {
+            text += &format!("; {}", code(how));
+        }
         if let Some(suite) = suite {
             text += &format!(", tasks with the digest {}", code(suite));
         }
@@ -85,6 +90,7 @@ mod tests {
             what: "a`\n## Evaluation\n|<b>".to_owned(),
             tasks: 8,
             samples: 4,
+            how: String::new(),
             suite: None,
             rows: vec![row],
         };

@@ -136,6 +136,9 @@ impl Subject<'_> {
             (Trained::Lora, true) => {
                 "PEFT loads this directory as an adapter for sequence classification; `whet model score DIR` scores with it."
             }
+            (Trained::Lora, false) if self.student.model.path.is_file() => {
+                "PEFT cannot load this directory, because the base is a GGUF file: `whet export DIR --base-model NAME --out NEW` writes the adapter for a base that PEFT can load. `whet generate DIR 'PROMPT' --chat` tries it, and `whet export DIR --out NEW` merges it into its base model."
+            }
             (Trained::Lora, false) => {
                 "PEFT loads this directory (`AutoPeftModelForCausalLM`); `whet generate DIR 'PROMPT' --chat` tries it, and `whet export DIR --out NEW` merges it into its base model."
             }

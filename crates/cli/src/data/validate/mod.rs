@@ -6,6 +6,7 @@ mod table;
 use std::path::Path;
 
 use whetstone_data::prove::ProofSummary;
+use whetstone_data::prepare::VAL;
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::validation;
 
@@ -35,15 +36,21 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
     }
 }
 
-/// Proven tasks are kept first, and then solved by a teacher: their references are one without a server.
+/// Proven tasks are kept first. Those for measuring are then measured on; the others are solved by a teacher: their
+/// references are one without a server.
 fn next(args: &ValidateArgs) -> NextCommand {
+    let is_held_out = args.tasks.iter().all(|file| file.file_name().is_some_and(|name| name == VAL));
+    if let (true, Some(out)) = (is_held_out, &args.out) {
+        return NextCommand::whet("eval --tasks").path(out).words("--model MODEL --out eval/base");
+    }
     if let Some(out) = &args.out {
         return NextCommand::whet("teach --teacher reference --tasks").path(out);
     }
     let tasks = args.tasks.iter();
     let validate = tasks.fold(NextCommand::whet("data validate"), |next, file| next.path(file));
     let beside = args.tasks.first().and_then(|file| file.parent()).unwrap_or(Path::new(""));
-    validate.words("--out").path(&beside.join("proven.jsonl"))
+    let name = if is_held_out { "held-out.jsonl" } else { "proven.jsonl" };
+    validate.words("--out").path(&beside.join(name))
 }
 
 /// The exit code. A task that could not be judged is an infrastructure failure.
