@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::is_full_kind;
+
 /// The kernel refused one step on one file.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step} `{}`", path.display())]
@@ -54,9 +56,7 @@ impl FileError {
     /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self.source.kind() {
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Some("free some space, then resume the run"),
+            _ if is_full_kind(&self.source) => Some("free some space, then resume the run"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Some(
                 "check who owns that place and whether it is mounted read-only, or write elsewhere",
             ),

@@ -85,11 +85,12 @@ impl Session {
         let RunStart { config, config_text, command } = start;
         let run = RunDir::create(place.root, place.name, config_text, now_ms())?;
         let mut session = Self::new(run, stage, config);
-        session.event(Event::RunStarted {
+        let started = Event::RunStarted {
             command: command.to_owned(),
             version: program::version().to_owned(),
             seed: config.seed,
-        })?;
+        };
+        session.event(started).map_err(TrainError::in_creation)?;
         Ok(session)
     }
 
