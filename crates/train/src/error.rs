@@ -340,6 +340,19 @@ impl TrainError {
         }
     }
 
+    /// Names a file of the directory that was to be written, and not of its temporary.
+    pub(crate) fn of_target(self, temporary: &Path, target: &Path) -> Self {
+        match self {
+            Self::Export(ExportError::Write { path, source }) => {
+                let path = path
+                    .strip_prefix(temporary)
+                    .map_or_else(|_| path.clone(), |file| target.join(file));
+                Self::Export(ExportError::Write { path, source })
+            }
+            err => err,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

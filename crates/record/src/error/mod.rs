@@ -17,7 +17,7 @@ use std::error::Error;
 use std::io;
 
 pub use batch::BatchError;
-pub use file::{CursorError, FileError};
+pub use file::{CursorError, FileError, write_hint};
 pub use journal::{JournalError, PayloadError};
 pub use read::{LineFault, ReadError};
 pub use run::RunError;

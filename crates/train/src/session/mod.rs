@@ -356,7 +356,8 @@ impl Session {
     ) -> Result<(), TrainError> {
         self.check_there()?;
         let staged = self.run.stage_output(name)?;
-        student.save(staged.path())?;
+        let target = self.run.view().outputs_dir().join(name);
+        student.save(staged.path()).map_err(|err| err.of_target(staged.path(), &target))?;
         let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
         staged.stream(optimizer::FILE, |out| optimizer.write(device, parameters, out))?;
         let text = serde_json::to_string_pretty(progress).expect("plain data");
