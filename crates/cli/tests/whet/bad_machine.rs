@@ -170,7 +170,7 @@ fn a_training_that_a_full_disk_ended_before_it_began_is_started_by_the_same_comm
     let more = tasks.lines().next().unwrap();
     // More tasks than fit on the disk, so that their copy is what fails.
     let many = (0..400).map(|at| more.replacen(name, &format!("t/more-{at}"), 1) + "\n");
-    fs::write(dir.path().join("tasks.jsonl"), tasks + &many.collect::<String>()).unwrap();
+    fs::write(dir.path().join("tasks.jsonl"), tasks.clone() + &many.collect::<String>()).unwrap();
     let command = |flags: &[&str]| {
         let flags = [&["--set=run.dir=disk", "--set=training.max_steps=1"], flags].concat();
         grpo("g", &flags).iter().map(|word| format!("'{word}' ")).collect::<String>()

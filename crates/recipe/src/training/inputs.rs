@@ -92,6 +92,25 @@ pub(super) fn files(
     Ok(Files { tasks, traces, reward_model, process_model, ..given })
 }
 
+/// Refuses the defaults of a new run for a resumed one that has no record of its files, where there are none: what it
+/// was started with had other names.
+pub(super) fn check_named(
+    request: &RunRequest,
+    known: Option<&Known>,
+    files: &Files,
+) -> Result<(), Failure> {
+    let is_missing = |path: &Option<PathBuf>, default: &str| {
+        path.as_deref().is_some_and(|path| path == Path::new(default) && !path.exists())
+    };
+    let is_default = is_missing(&files.tasks, TASKS) || is_missing(&files.traces, TRACES);
+    if request.resume && known.is_none() && is_default { Err(NOT_NAMED) } else { Ok(()) }
+}
+
+const NOT_NAMED: Failure = Failure::Usage {
+    problem: "the run has no record of its input files, and those of a new run are not there",
+    hint: "name the files that it was started with, beside `--resume`: `--tasks`, `--traces`, `--rollouts`",
+};
+
 /// What the files of a training hold.
 pub(super) struct Inputs {
     /// Tasks to learn from; of recorded rollouts those that they were sampled for.
