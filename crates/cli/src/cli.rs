@@ -77,7 +77,8 @@ The pipeline step by step:
   9. whet export            Merge an adapter into its model, for other tools.
      whet completions       Print the completions of your shell; `whet man` the manual pages.
 
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke, 130 stopped by Ctrl-C,
+can be resumed.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
 
 /// The heading of the options that every command has.

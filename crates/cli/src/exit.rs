@@ -14,6 +14,9 @@ pub enum Exit {
     Usage,
     /// The machine or a file broke.
     Broken,
+    /// The user stopped it (Ctrl-C, SIGTERM) before it was done, and it can be resumed: the code of a program that
+    /// SIGINT ended, so that what follows `&&` does not run.
+    Stopped,
 }
 
 impl From<Exit> for ExitCode {
@@ -23,6 +26,7 @@ impl From<Exit> for ExitCode {
             Exit::No => 1,
             Exit::Usage => 2,
             Exit::Broken => 3,
+            Exit::Stopped => 130,
         })
     }
 }

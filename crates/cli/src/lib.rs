@@ -1,7 +1,7 @@
 //! `whet`: the command line over everything else.
 //!
 //! A command parses its arguments ([`cli`]), assembles its settings ([`whetstone_config`]), calls a library
-//! crate, and prints through one [`printer`]. It ends in one of four ways ([`exit`]). Errors of
+//! crate, and prints through one [`printer`]. It ends in one of five ways ([`exit`]). Errors of
 //! libraries arrive as one chain and are printed once, with what to do about them.
 //!
 //! A library, so that the tests reach what the binary does; `main` is one
@@ -42,6 +42,7 @@ use std::env;
 use std::io::{self, IsTerminal};
 
 use clap::{CommandFactory, FromArgMatches};
+use nix::sys::signal::{SigSet, Signal};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::cli::{Cli, Command, ConfigCommand, TalkArgs};
@@ -53,6 +54,7 @@ use crate::printer::Printer;
 /// Runs the command that was typed.
 pub fn run() -> Exit {
     let cli = parse();
+    hold_back_size_signal(&cli.command);
     log_to_stderr(cli.talk);
     pass_over_caught_panics();
     whetstone_record::program::announce(version::short());
@@ -87,6 +89,18 @@ pub fn run() -> Exit {
         Command::Judge(args) => Ok(judge(&args.arguments, printer)),
     };
     result.unwrap_or_else(|err| failure::report(&err, printer))
+}
+
+/// A file that outgrows `ulimit -f` is an error like a full disk: while SIGXFSZ is held back, the write fails with
+/// EFBIG and the signal ends nothing. The judge's own processes, and with them its programs, have it as usual.
+///
+/// Called before any other thread exists: all of them inherit it.
+fn hold_back_size_signal(command: &Command) {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    let is_of_judge = matches!(command, Command::Judge(_) | Command::Probe(_));
+    // Where that is refused, the signal ends the program.
+    let _ = if is_of_judge { signals.thread_unblock() } else { signals.thread_block() };
 }
 
 /// The command that was typed. Clap prints help and usage errors itself, and ends with 0 and 2 as we do.

@@ -2,10 +2,15 @@
 
 use super::schema::{Field, Schema, join};
 
+/// Letters of a word that says something, at least.
+const LONG_WORD: usize = 4;
+/// Names that are suggested together, at most.
+const MAX_RELATED: usize = 3;
+
 /// A hint for `key`, which is unknown among `siblings`.
 ///
-/// A similar name in the same section first, then the same name in another section, then a similar
-/// one there; else the keys of the section.
+/// A similar name in the same section first, then the same name in another section, then names of the same section
+/// with a word in common, then a similar name elsewhere; else the keys of the section.
 pub(super) fn suggestion(key: &str, siblings: &[Field], schema: &Schema) -> String {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let near = |field: &&Field| is_near(name, &field.name);
@@ -21,12 +26,29 @@ pub(super) fn suggestion(key: &str, siblings: &[Field], schema: &Schema) -> Stri
         .iter()
         .filter(|(_, field)| field.name == name || field.aliases.iter().any(|alias| alias == name))
         .min_by_key(|(path, _)| !path.starts_with("training."));
+    let related = if same.is_none() { related(name, section, siblings) } else { Vec::new() };
+    if !related.is_empty() {
+        return format!("did you mean {}?", related.join(" or "));
+    }
     if let Some((path, _)) = same.or_else(|| leaves.iter().find(|(_, f)| is_near(name, &f.name))) {
         return format!("did you mean `{path}`?");
     }
     let names: Vec<_> = siblings.iter().map(|field| field.name.as_str()).collect();
     let place = if section.is_empty() { "a config".to_owned() } else { format!("`{section}`") };
     format!("{place} has: {}", names.join(", "))
+}
+
+/// Keys of a section that have a word in common with `name`, quoted; none where there are too many to choose from.
+fn related(name: &str, section: &str, siblings: &[Field]) -> Vec<String> {
+    if section.is_empty() {
+        return Vec::new();
+    }
+    let words: Vec<&str> = name.split('_').filter(|word| word.len() >= LONG_WORD).collect();
+    let shares = |field: &&Field| field.name.split('_').any(|word| words.contains(&word));
+    let found = siblings.iter().filter(shares);
+    let quoted: Vec<String> =
+        found.map(|field| format!("`{}`", join(section, &field.name))).collect();
+    if quoted.len() > MAX_RELATED { Vec::new() } else { quoted }
 }
 
 /// Whether `written` is a slip for `name`: one edit in three letters at the most.
@@ -64,6 +86,15 @@ mod tests {
     fn a_key_in_the_wrong_section_is_found_by_any_of_its_names() {
         check("learning_rate", "did you mean `training.learning_rate`?");
         check("student.lora_alpha", "did you mean `lora.alpha`?");
+    }
+
+    #[test]
+    fn a_key_with_a_word_of_others_in_its_section_is_one_of_these() {
+        check(
+            "quickstart.eval_tasks",
+            "did you mean `quickstart.train_tasks` or `quickstart.held_out_tasks`?",
+        );
+        check("eval.sample_count", "`eval` has: k, num_samples, temperature");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use whetstone_data::solver::GenerateError;
 use whetstone_env::environment::BuildError;
 use whetstone_env::registry;
 use whetstone_eval::EvalError;
-use whetstone_record::error::{FileError, RunError, ViewError};
+use whetstone_record::error::{FileError, RunError, ViewError, write_hint};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
@@ -385,12 +385,11 @@ impl Failure {
                 "a row has `instruction`, `input` and `output`, and may have `history`: \
                  `whet teach --rows FILE` writes such a file",
             ),
-            Self::Config(_)
-            | Self::Lines(_)
-            | Self::Pairs(_)
-            | Self::Traces(_)
-            | Self::Io { .. }
-            | Self::File(_) => None,
+            Self::Config(_) | Self::Lines(_) | Self::Pairs(_) | Self::Traces(_) | Self::File(_) => {
+                None
+            }
+            Self::Io { what, .. } if what.starts_with("cannot read") => None,
+            Self::Io { source, .. } => write_hint(source),
         };
         known.map(Cow::Borrowed)
     }

@@ -14,6 +14,7 @@ use whetstone_model::template::TemplateError;
 use whetstone_model::tokenizer::TokenizerError;
 use whetstone_model::weights::WeightsError;
 use whetstone_model::{ExportError, OpenError};
+use whetstone_record::error::{is_full, write_hint};
 
 /// Why a model cannot be used as asked.
 #[derive(Debug, thiserror::Error)]
@@ -149,7 +150,7 @@ impl ModelFailure {
             }
             Self::Open(err) => open_hint(err),
             Self::Weights(err) => weights_hint(err),
-            _ => None,
+            _ => self.write_error().and_then(write_hint),
         }
     }
 
@@ -163,10 +164,21 @@ impl ModelFailure {
                 GenerateError::Device(error) => !error.is_broken(),
                 _ => true,
             },
+            // A disk without room is the machine's, a file that is too large to be read is not.
+            _ if self.write_error().is_some_and(|err| is_full(err)) => false,
             _ => self.system_error().is_none_or(|err| {
                 let known = [io::ErrorKind::NotFound, io::ErrorKind::FileTooLarge];
                 known.contains(&err.kind())
             }),
+        }
+    }
+
+    /// The error of the operating system, if the model could not be written.
+    fn write_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Export(ExportError::Write { source, .. })
+            | Self::Create(CreateError::Export(ExportError::Write { source, .. })) => Some(source),
+            _ => None,
         }
     }
 

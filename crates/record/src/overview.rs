@@ -298,7 +298,7 @@ mod tests {
         let [(name, Err(err))] = &found[..] else { panic!("{found:?}") };
         assert_eq!(name, "cut");
         assert!(err.to_string().ends_with("cut` has no `config.toml`"), "{err}");
-        assert!(err.hint().unwrap().contains("create it again"));
+        assert!(err.hint().unwrap().contains("give the command that began it again"));
     }
 
     #[test]

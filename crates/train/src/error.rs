@@ -2,7 +2,6 @@
 
 // size: one enum for the whole boundary, with its hints.
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use whetstone_algo::AlgoError;
@@ -15,7 +14,7 @@ use whetstone_model::template::TemplateError;
 use whetstone_model::tokenizer::TokenizerError;
 use whetstone_model::weights::WeightsError;
 use whetstone_model::{ExportError, OpenError};
-use whetstone_record::error::{FileError, JournalError, ReadError, RunError};
+use whetstone_record::error::{FileError, JournalError, ReadError, RunError, is_full};
 use whetstone_rollout::collect::CollectError;
 
 use crate::reward_model::error::{RewardModelError, ScoreError};
@@ -331,6 +330,29 @@ impl TrainError {
         Self::Damaged { path: path.to_owned(), source: Box::new(source) }
     }
 
+    /// The error of a step in the creation of a run: there is nothing to resume yet.
+    #[must_use]
+    pub fn in_creation(self) -> Self {
+        match self {
+            Self::File(err) => Self::Run(RunError::in_creation(err)),
+            Self::Run(err) => Self::Run(RunError::in_creation(err)),
+            err => err,
+        }
+    }
+
+    /// Names a file of the directory that was to be written, and not of its temporary.
+    pub(crate) fn of_target(self, temporary: &Path, target: &Path) -> Self {
+        match self {
+            Self::Export(ExportError::Write { path, source }) => {
+                let path = path
+                    .strip_prefix(temporary)
+                    .map_or_else(|_| path.clone(), |file| target.join(file));
+                Self::Export(ExportError::Write { path, source })
+            }
+            err => err,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -459,14 +481,4 @@ fn last_checkpoint(step: Option<&u64>) -> String {
         || "there is no checkpoint yet".to_owned(),
         |step| format!("the last checkpoint is that of step {step}"),
     )
-}
-
-/// Whether an error comes of a disk without room.
-fn is_full(err: &(dyn Error + 'static)) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let mut causes = std::iter::successors(Some(err), |&err| err.source());
-    causes.any(|err| {
-        let kind = err.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-        kind.is_some_and(|kind| matches!(kind, StorageFull | QuotaExceeded | FileTooLarge))
-    })
 }

@@ -240,7 +240,7 @@ Examples:
   whet eval compare eval/base eval/grpo-1
 
 Exit codes: 0 every sample was judged, 1 some sample was not, 2 wrong usage, config or input, 3 the
-server went away or something broke.";
+server went away or something broke, 130 stopped by Ctrl-C: the same command resumes.";
 
 const COMPARE_HELP: &str = "\
 Examples:

@@ -33,7 +33,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
         Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(None) => {
             printer.note("stopped; judged samples are kept, and the same command resumes");
-            Ok(Exit::Done)
+            Ok(Exit::Stopped)
         }
         Outcome::Done(Some(results)) => {
             if args.json {

@@ -127,4 +127,4 @@ Examples:
   whet quickstart --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
   whet quickstart --run hard --set quickstart.held_out_tasks=400 --set eval.num_samples=16
 
-Exit codes: 0 done, or stopped by the user; 2 wrong usage or config; 3 something broke.";
+Exit codes: 0 done, 2 wrong usage or config, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";

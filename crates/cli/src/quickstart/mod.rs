@@ -39,6 +39,7 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
             let resume = &stopped.resume;
             printer
                 .note(format_args!("stopped; completed phases are kept, resume with `{resume}`"));
+            return Ok(Exit::Stopped);
         }
     }
     Ok(Exit::Done)

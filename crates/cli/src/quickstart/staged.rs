@@ -31,6 +31,7 @@ pub(super) fn run(
         StagedOutcome::Stopped(resume) => {
             printer
                 .note(format_args!("stopped; completed stages are kept, resume with `{resume}`"));
+            return Ok(Exit::Stopped);
         }
         StagedOutcome::Done(report) if args.json => printer.json(&report)?,
         StagedOutcome::Done(report) => {

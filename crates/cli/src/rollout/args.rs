@@ -193,4 +193,4 @@ Examples:
   whet score rollouts.jsonl --prompts data/prompts_train.jsonl --out scored.jsonl
 
 Exit codes: 0 the file was written, 1 some reply is missing, 2 wrong usage, config or input, 3 the server went
-away or something broke.";
+away or something broke, 130 stopped by Ctrl-C: the same command resumes.";

@@ -43,7 +43,7 @@ fn sampled(args: &RolloutArgs, printer: Printer) -> anyhow::Result<Exit> {
         Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(None) => {
             printer.note("stopped; finished replies are kept, and the same command resumes");
-            Ok(Exit::Done)
+            Ok(Exit::Stopped)
         }
         Outcome::Done(Some(found)) => {
             if args.json {

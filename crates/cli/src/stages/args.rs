@@ -127,4 +127,4 @@ Examples:
   whet run rl.toml --from grpo --set grpo:training.learning_rate=1e-5
   whet report rl                               write the page again
 
-Exit codes: 0 done, or stopped by the user; 2 wrong usage, file or config; 3 something broke.";
+Exit codes: 0 done, 2 wrong usage, file or config, 3 something broke, 130 stopped by Ctrl-C: the same command resumes.";

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &StagesArgs, printer: Printer) -> anyhow::Result<Exit> {
             if end.stopped {
                 let file = args.file.display();
                 printer.note(format_args!("stopped; resume with `whet run {file}`"));
+                return Ok(Exit::Stopped);
             }
         }
     }

@@ -76,7 +76,10 @@ one. Pairs with a sequence longer than `training.max_length` are left out and co
 At the end it prints what was measured on all held-out pairs, with 95 % intervals: the part in the right
 order, the lead of the chosen reply, the calibration error and the Brier score of sigmoid(chosen -
 rejected), and how much scores follow length. The alarms `rm_length_bias` and `rm_at_chance` ring during
-training; `docs/guides/reward-models.md` explains all of it.";
+training; `docs/guides/reward-models.md` explains all of it.
+
+Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
+130 stopped by Ctrl-C: `--resume` resumes.";
 
 const PRM_HELP: &str = "\
 Examples:
@@ -95,7 +98,10 @@ micro-batches, schedule and checkpoints with `training.`, those of the adapter w
 Before the first step it prints the share of positive labels, and the share of labels that the end of their
 episode contradicts. At the end it prints what was measured on all held-out transitions, with 95 % intervals:
 the AUC, the calibration error and the Brier score, and the share of progress at each probability.
-`docs/guides/process-rewards.md` explains all of it.";
+`docs/guides/process-rewards.md` explains all of it.
+
+Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
+130 stopped by Ctrl-C: `--resume` resumes.";
 
 const PPO_HELP: &str = "\
 Examples:
@@ -116,7 +122,10 @@ ends with one of these reasons, which are in the events and in the report:
 
 Policy, critic, reference and reward model are adapters on one base, which is in memory once. Every
 completion, with its tokens, log-probabilities, values and returns, goes to
-`runs/NAME/rollouts/rollouts.jsonl`. `docs/guides/ppo.md` explains the settings.";
+`runs/NAME/rollouts/rollouts.jsonl`. `docs/guides/ppo.md` explains the settings.
+
+Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
+130 stopped by Ctrl-C: `--resume` resumes.";
 
 const GRPO_HELP: &str = "\
 Examples:
@@ -133,7 +142,10 @@ possible batch through the model once. Every rollout, with its tokens, verdict, 
 to `runs/NAME/rollouts/rollouts.jsonl`; the metrics of every step go to `runs/NAME/events.jsonl`.
 
 Alarms warn of common problems; `docs/guides/alarms.md` lists them. They never stop a run, and are also
-in the events, in `whet report` and in `whet runs`.";
+in the events, in `whet report` and in `whet runs`.
+
+Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
+130 stopped by Ctrl-C: `--resume` resumes.";
 
 const SFT_HELP: &str = "\
 Examples:
@@ -149,7 +161,10 @@ than `training.max_length` tokens are left out and counted.
 
 A run's directory holds its settings, its events, its checkpoints and the final model. A resumed run ends
 with the same bytes as an uninterrupted one. `whet config reference` lists every
-setting; those of the optimizer begin with `training.`, those of the adapter with `lora.`.";
+setting; those of the optimizer begin with `training.`, those of the adapter with `lora.`.
+
+Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
+130 stopped by Ctrl-C: `--resume` resumes.";
 
 /// Arguments of every kind of training.
 #[derive(Debug, Args)]

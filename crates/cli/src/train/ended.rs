@@ -83,7 +83,7 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
         let command = command(args, end);
         printer.note(format_args!("stopped after step {steps}; resume with\n  {command}"));
     }
-    Ok(Exit::Done)
+    Ok(if done { Exit::Done } else { Exit::Stopped })
 }
 
 fn say_figures(summary: &Summary, printer: Printer) {

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::tiny_school::judged;
+use crate::tiny_school::{grpo, judged, school};
 
 const TASK: &str =
     r#"{"id":"a","statement":"Write `f`.","entry_point":"f","tests":["assert f() == 1"]}"#;
@@ -156,6 +156,94 @@ fn a_disk_that_is_full_in_the_middle_of_a_scoring_costs_nothing_but_time() {
     assert!(text.contains("hint: free some space, then resume the run"), "{text}");
     assert!(text.contains("lines had been judged by an earlier run"), "{text}");
     assert!(text.contains("equal\n"), "{text}");
+}
+
+#[test]
+fn a_training_that_a_full_disk_ended_before_it_began_is_started_by_the_same_command() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    fs::rename(dir.path().join("tasks.jsonl"), dir.path().join("few.jsonl")).unwrap();
+    let tasks = fs::read_to_string(dir.path().join("few.jsonl")).unwrap();
+    let name = tasks.split('"').find(|word| word.starts_with("t/")).unwrap();
+    let more = tasks.lines().next().unwrap();
+    // More tasks than fit on the disk, so that their copy is what fails.
+    let many = (0..400).map(|at| more.replacen(name, &format!("t/more-{at}"), 1) + "\n");
+    fs::write(dir.path().join("tasks.jsonl"), tasks.clone() + &many.collect::<String>()).unwrap();
+    let command = |flags: &[&str]| {
+        let flags = [&["--set=run.dir=disk", "--set=training.max_steps=1"], flags].concat();
+        grpo("g", &flags).iter().map(|word| format!("'{word}' ")).collect::<String>()
+    };
+    let (begin, resume) =
+        (command(&[]), command(&["--resume"]).replace("'--set=training.max_steps=1'", ""));
+    let script = format!(
+        "mount -t tmpfs -o size=64k none disk; set -x; whet {begin}; echo rc $?; ls -a disk/g; whet {resume}; \
+         echo rc $?; whet {begin}; echo rc $?; mount -o remount,size=64m disk; whet {begin}; echo rc $?; \
+         ls disk/g/inputs; whet {begin}; echo rc $?"
+    );
+    let Some(output) = script_apart(dir.path(), &script) else { return };
+    let text = said(&output);
+    let codes: Vec<&str> = text.lines().filter(|line| line.starts_with("rc ")).collect();
+    assert_eq!(codes, ["rc 3", "rc 2", "rc 3", "rc 0", "rc 2"], "{text}");
+    for part in [
+        "error: cannot write `disk/g/inputs/tasks.jsonl`: No space left on device",
+        "hint: free some space, then run the same command again",
+        "error: the run was not begun: nothing is recorded of it but its start",
+        "hint: give the same command again without `--resume`",
+        "inputs.json",
+        "the run `disk/g` exists already",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("resume the run\n+"), "nothing can be resumed\n{text}");
+}
+
+#[test]
+fn an_export_that_finds_no_place_names_its_target_and_leaves_nothing() {
+    let dir = folder();
+    let script = "mount -t tmpfs -o size=64k none disk; whet export embedded --out disk/m; echo rc $?; \
+                  whet man --out disk/man; echo rc $?; ls -A disk; \
+                  mount -o remount,ro disk; whet export embedded --out disk/n; echo rc $?; \
+                  whet man --out disk/man2; echo rc $?";
+    let Some(output) = script_apart(dir.path(), script) else { return };
+    let text = said(&output);
+    for part in [
+        "error: cannot write `disk/m/model.safetensors`: No space left on device (os error 28)\n  \
+         hint: free some space, then run the same command again\n",
+        "error: cannot write to `disk/man`: No space left on device (os error 28)\n  \
+         hint: free some space, then run the same command again\n",
+        "error: cannot write `disk/n`: Read-only file system (os error 30)\n  \
+         hint: check who owns that place and whether it is mounted read-only, or write elsewhere\n",
+        "error: cannot write to `disk/man2`: Read-only file system (os error 30)\n  \
+         hint: check who owns that place",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("rc 3\n").count(), 4, "{text}");
+}
+
+/// The signal of a file that outgrows the limit ends nothing, and the programs of the judge have it as usual.
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_like_a_full_disk() {
+    let dir = folder();
+    let output =
+        script(dir.path(), "ulimit -S -f 200; whet export embedded --out m; echo rc $?; ls -A");
+    let text = said(&output);
+    let error = "error: cannot write `m/model.safetensors`: File too large (os error 27)\n  \
+                 hint: free some space, then run the same command again\n";
+    assert!(text.contains(error) && text.contains("rc 3\n"), "{text}");
+    assert!(!dir.path().join("m").exists(), "{text}");
+    if !judged() {
+        return;
+    }
+    let body = "import signal\\ndef f():\\n    return int(signal.SIGXFSZ not in signal.pthread_sigmask(0, []))";
+    let reply = format!(r#"{{"step":0,"prompt_id":"a","text":"```python\n{body}\n```"}}"#) + "\n";
+    fs::write(dir.path().join("r.jsonl"), reply).unwrap();
+    let output = script(dir.path(), "whet score r.jsonl --prompts tasks.jsonl --out s.jsonl");
+    let text = said(&output);
+    let scored = fs::read_to_string(dir.path().join("s.jsonl")).expect(&text);
+    assert!(scored.contains(r#""pass""#), "{scored}");
 }
 
 #[test]

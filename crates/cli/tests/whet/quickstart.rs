@@ -208,7 +208,7 @@ fn a_run_that_was_stopped_and_killed_ends_like_one_that_was_not() {
     assert_eq!((killed.code, killed.out.as_str()), (-1, ""), "{}", killed.err);
     let resume = ["quickstart", "--resume", "--threads", "1", "--json"];
     let stopped = disturbed(&dir, &resume, "step 1/4", Signal::SIGINT);
-    assert_eq!(stopped.code, 0, "{}", stopped.err);
+    assert_eq!(stopped.code, 130, "{}", stopped.err);
     assert!(stopped.err.contains("resume with `whet quickstart --resume`"), "{}", stopped.err);
     let said: Value = serde_json::from_str(&stopped.out).expect("JSON");
     assert_eq!(said["done"], false);

@@ -309,8 +309,10 @@ fn a_run_goes_on_with_the_files_that_it_was_begun_with() {
     let known = fs::read(dir.path().join("runs/run/inputs/tasks.jsonl")).unwrap();
     assert!(known == tasks, "the run has its own copy");
 
-    // A run from before files were kept says which files it resumes with.
+    // A run from before files were kept asks for them, and says which files it resumes with.
     fs::remove_dir_all(dir.path().join("runs/run/inputs")).unwrap();
+    let ran = whet_in(dir.path(), &bare);
+    check(&ran, 2, &["the run has no record of its input files", "hint: name the files"]);
     fs::write(dir.path().join("tasks.jsonl"), &tasks).unwrap();
     let ran = run(dir.path(), &["--resume"]);
     assert_eq!(ran.code, 0, "{}", ran.err);

@@ -13,6 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use whetstone_core::seed::Seed;
 
@@ -171,4 +173,28 @@ fn killed(training: &Killed) {
     let rewards: f64 =
         expected.iter().filter_map(|rollout| rollout["reward"]["total"].as_f64()).sum();
     assert!(rewards > 0.0, "a student that is never paid proves little");
+}
+
+/// What follows `&&` must not run; a resumed run that is done ends with 0 again.
+#[test]
+fn a_training_that_is_stopped_by_a_signal_ends_with_130() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    let events = dir.path().join("runs/run/events.jsonl");
+    for (signal, extra) in [(Signal::SIGINT, None), (Signal::SIGTERM, Some("--resume"))] {
+        let flags = ["--set=training.max_steps=4000", "--set=training.save_steps=0"];
+        let flags = extra.as_ref().map_or(&flags[..], std::slice::from_ref);
+        let before = steps(dir.path(), "run").len();
+        let mut child = start(dir.path(), &grpo("run", flags));
+        while steps(dir.path(), "run").len() == before {
+            assert_eq!(child.try_wait().expect("it was started here"), None);
+            thread::yield_now();
+        }
+        kill(Pid::from_raw(child.id().cast_signed()), signal).expect("it still runs");
+        assert_eq!(child.wait().expect("it was started here").code(), Some(130), "{signal}");
+        let last = records(&events).pop().expect("an event");
+        assert_eq!(last["outcome"], "interrupted", "{last}");
+    }
 }

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::ExportError;
+use crate::safetensors::WriteError;
 
 /// A directory that is being written; unless it is finished, nothing stays of it.
 #[derive(Debug)]
@@ -31,9 +32,9 @@ impl ExportFolder {
         // No other live process has our process id: an existing directory was left by one that
         // died.
         if beside.exists() {
-            fs::remove_dir_all(&beside).map_err(|source| failed(&beside, source))?;
+            fs::remove_dir_all(&beside).map_err(|source| failed(to, source))?;
         }
-        fs::create_dir_all(&beside).map_err(|source| failed(&beside, source))?;
+        fs::create_dir_all(&beside).map_err(|source| failed(to, source))?;
         Ok(Self { beside, to: to.to_owned() })
     }
 
@@ -53,7 +54,10 @@ impl ExportFolder {
         let failed = |source| failed(&self.to.join(name), source);
         let file = File::create_new(self.beside.join(name)).map_err(failed)?;
         let mut out = BufWriter::new(file);
-        write(&mut out)?;
+        write(&mut out).map_err(|err| match err {
+            ExportError::Weights(WriteError::Write(source)) => failed(source),
+            err => err,
+        })?;
         let file = out.into_inner().map_err(|err| failed(err.into_error()))?;
         file.sync_all().map_err(failed)
     }

@@ -7,7 +7,7 @@ use whetstone_config::{Layer, Loaded};
 use whetstone_core::config::{Config, Trained};
 use whetstone_model::adapter::WEIGHTS_FILE;
 use whetstone_record::error::RunError;
-use whetstone_record::run_dir::RunDir;
+use whetstone_record::run_dir::{RunDir, RunView};
 use whetstone_train::session::{FINAL_MODEL, RunLocation, RunStart, STATE, Session, stage_of};
 use whetstone_train::{Student, TrainError};
 
@@ -111,7 +111,7 @@ pub(crate) struct Begun {
     checkpoint: Option<PathBuf>,
 }
 
-/// Opens the run to resume, if there is one.
+/// Opens the run to resume, if there is one. A name is taken by a run that was begun.
 pub(crate) fn look(
     request: &RunRequest,
     config: &Config,
@@ -122,7 +122,8 @@ pub(crate) fn look(
         let (session, checkpoint) = Session::resume(place, stage, config)?;
         return Ok(Begun { session: Some(session), checkpoint });
     }
-    if let Ok(view) = RunDir::open_read_only(place.root, place.name) {
+    let found = RunDir::open_read_only(place.root, place.name);
+    if let Some(view) = found.ok().filter(RunView::has_begun) {
         return Err(RunError::Exists { path: view.dir().to_owned() }.into());
     }
     Ok(Begun { session: None, checkpoint: request.from.clone() })

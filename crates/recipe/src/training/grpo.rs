@@ -54,6 +54,7 @@ pub fn run(
     let config = &loaded.config;
     let known = inputs::known(request, config)?;
     let files = inputs::files(given, config, known.as_ref())?;
+    inputs::check_named(request, known.as_ref(), &files)?;
     if files.rollouts.is_some() && request.from.is_some() {
         return Err(Failure::Usage {
             problem: "`--rollouts` starts from the student, and `--from` from a checkpoint",

@@ -24,15 +24,24 @@ pub(super) const TASKS: &str = "data/train.jsonl";
 pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
 
 /// The inputs that a resumed run was started with; `None` for a new run, and for one from before
-/// inputs were kept.
+/// inputs were kept. A run that was not begun has nothing to resume.
 pub(super) fn known(request: &RunRequest, config: &Config) -> Result<Option<Known>, Failure> {
     if !request.resume {
         return Ok(None);
     }
     let view = RunDir::open_read_only(Path::new(&config.run.dir), &request.name)
         .map_err(TrainError::from)?;
-    Ok(inputs::known(&view)?)
+    let known = inputs::known(&view)?;
+    if known.is_none() && !view.has_begun() {
+        return Err(NOT_BEGUN);
+    }
+    Ok(known)
 }
+
+const NOT_BEGUN: Failure = Failure::Usage {
+    problem: "the run was not begun: nothing is recorded of it but its start",
+    hint: "give the same command again without `--resume`, with its files and settings: it starts the run over",
+};
 
 /// Keeps the files of a run without recorded inputs. If that run is being resumed, warns, because
 /// it is unknown whether these are the original files.
@@ -54,7 +63,10 @@ pub(super) fn keep_and_say(
             names.join(", ")
         ));
     }
-    Ok(inputs::keep(run, files)?)
+    let kept = inputs::keep(run, files);
+    // A run that began from a checkpoint has that, and a name that is taken.
+    let is_new = !request.resume && request.from.is_none();
+    Ok(if is_new { kept.map_err(TrainError::in_creation)? } else { kept? })
 }
 
 /// The input files: those of the run if it is resumed, and else the given ones.
@@ -79,6 +91,25 @@ pub(super) fn files(
     let process_model = reward_model::process_weights(config)?.filter(|_| is_sampled);
     Ok(Files { tasks, traces, reward_model, process_model, ..given })
 }
+
+/// Refuses the defaults of a new run for a resumed one that has no record of its files, where there are none: what it
+/// was started with had other names.
+pub(super) fn check_named(
+    request: &RunRequest,
+    known: Option<&Known>,
+    files: &Files,
+) -> Result<(), Failure> {
+    let is_missing = |path: &Option<PathBuf>, default: &str| {
+        path.as_deref().is_some_and(|path| path == Path::new(default) && !path.exists())
+    };
+    let is_default = is_missing(&files.tasks, TASKS) || is_missing(&files.traces, TRACES);
+    if request.resume && known.is_none() && is_default { Err(NOT_NAMED) } else { Ok(()) }
+}
+
+const NOT_NAMED: Failure = Failure::Usage {
+    problem: "the run has no record of its input files, and those of a new run are not there",
+    hint: "name the files that it was started with, beside `--resume`: `--tasks`, `--traces`, `--rollouts`",
+};
 
 /// What the files of a training hold.
 pub(super) struct Inputs {

@@ -53,6 +53,7 @@ pub fn run(
     let config = &loaded.config;
     let known = inputs::known(request, config)?;
     let files = files(given, config, adapter.as_deref(), known.as_ref())?;
+    inputs::check_named(request, known.as_ref(), &files)?;
     let Inputs { tasks, held_out, .. } = Inputs::read(&files, config, observer)?;
     Plan::ppo(config, tasks.len())?;
     if config.reward.model.is_empty() {

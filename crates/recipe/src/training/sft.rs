@@ -49,6 +49,7 @@ pub fn run(
             Files { traces: Some(given.traces.unwrap_or_else(|| inputs::TRACES.into())), ..given }
         }
     };
+    inputs::check_named(request, known.as_ref(), &files)?;
     let data = SftData::read(&files)?;
     let path = data.path();
     let begun = begin::look(request, config, STAGE)?;

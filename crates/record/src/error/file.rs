@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::is_full_kind;
+
 /// The kernel refused one step on one file.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step} `{}`", path.display())]
@@ -53,15 +55,21 @@ impl FileError {
 
     /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
-        match self.source.kind() {
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Some("free some space, then resume the run"),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Some(
-                "check who owns that place and whether it is mounted read-only, or write elsewhere",
-            ),
-            _ => None,
+        if is_full_kind(&self.source) {
+            return Some("free some space, then resume the run");
         }
+        write_hint(&self.source)
+    }
+}
+
+/// A suggestion for an error of writing a file that no run has: there is nothing to resume.
+pub fn write_hint(err: &io::Error) -> Option<&'static str> {
+    match err.kind() {
+        _ if is_full_kind(err) => Some("free some space, then run the same command again"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Some(
+            "check who owns that place and whether it is mounted read-only, or write elsewhere",
+        ),
+        _ => None,
     }
 }
 

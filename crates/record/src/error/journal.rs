@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::FileError;
+use super::{FileError, is_full_kind};
 
 /// A journal could not be opened, or could not take a record.
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +117,7 @@ impl JournalError {
             Self::File(err) => err.hint(),
             Self::Locked { .. } => Some("wait for the other run to end, or stop it"),
             Self::NotAJournal { .. } => Some("nothing was changed: move the file away first"),
-            Self::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+            Self::Write { source, .. } if is_full_kind(source) => {
                 Some("free some space, then resume the run")
             }
             Self::Payload { .. } | Self::Write { .. } => None,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{CursorError, FileError, JournalError};
+use super::{CursorError, FileError, JournalError, is_full};
 
 /// A run could not be created, resumed or opened.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +59,10 @@ pub enum RunError {
         pid: Option<u32>,
     },
 
+    /// A file of a run that is being created failed: nothing was begun yet.
+    #[error(transparent)]
+    Create(Box<Self>),
+
     /// The kernel refused a step.
     #[error(transparent)]
     File(#[from] FileError),
@@ -72,7 +76,20 @@ pub enum RunError {
     Cursors(#[from] CursorError),
 }
 
+/// What to do about a disk that was full before there was anything to resume.
+const AGAIN: &str = "free some space, then run the same command again";
+
 impl RunError {
+    /// The error of a step in the creation of a run: there is nothing to resume yet.
+    pub fn in_creation(err: impl Into<Self>) -> Self {
+        match err.into() {
+            err @ (Self::File(_) | Self::Journal(_) | Self::Cursors(_)) => {
+                Self::Create(Box::new(err))
+            }
+            err => err,
+        }
+    }
+
     /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -80,11 +97,14 @@ impl RunError {
             Self::Exists { .. } => Some("choose another name, or resume the run"),
             Self::Occupied { .. } => Some("choose another name, or move the directory away"),
             Self::NotFound { .. } => Some("check the name and the directory of the runs"),
-            Self::Incomplete { missing: "config.toml", .. } => {
-                Some("its creation was cut short before anything ran: create it again")
-            }
+            Self::Incomplete { missing: "config.toml", .. } => Some(
+                "its creation was cut short before anything ran: give the command that began it \
+                     again, without `--resume`",
+            ),
             Self::Incomplete { .. } => Some("restore the file from a copy, or start a new run"),
             Self::Locked { .. } => Some("wait for that process to end, or stop it"),
+            Self::Create(err) if is_full(err.as_ref()) => Some(AGAIN),
+            Self::Create(err) => err.hint(),
             Self::File(err) => err.hint(),
             Self::Journal(err) => err.hint(),
             Self::Cursors(err) => err.hint(),
@@ -111,6 +131,22 @@ mod tests {
         assert_eq!(err.to_string(), "cannot rename `runs/a/cursors.json`");
         assert_eq!(err.source().unwrap().to_string(), "no storage space");
         assert_eq!(err.hint(), Some("free some space, then resume the run"));
+    }
+
+    #[test]
+    fn a_full_disk_in_a_creation_leaves_nothing_to_resume() {
+        let full = |kind: io::ErrorKind| {
+            let path = PathBuf::from("runs/a/run.lock");
+            RunError::in_creation(FileError { step: "write", path, source: kind.into() })
+        };
+        let err = full(io::ErrorKind::StorageFull);
+        assert_eq!(err.to_string(), "cannot write `runs/a/run.lock`");
+        assert_eq!(err.source().unwrap().to_string(), "no storage space");
+        assert_eq!(err.hint(), Some("free some space, then run the same command again"));
+        let hint = full(io::ErrorKind::PermissionDenied).hint().unwrap();
+        assert!(hint.starts_with("check who owns that place"), "{hint}");
+        let exists = RunError::Exists { path: PathBuf::from("runs/a") };
+        assert!(matches!(RunError::in_creation(exists), RunError::Exists { .. }));
     }
 
     #[test]

@@ -13,9 +13,9 @@
 //!   run.lock        who is writing it
 //! ```
 //!
-//! A kill during creation leaves some of these, all empty, and no config. [`RunDir::create`]
-//! recognises that state and completes the creation; any other directory without a config is not
-//! touched, because it may hold other data.
+//! A kill or a full disk during creation leaves some of these, all empty, and no config; one a moment later leaves a
+//! run in which nothing happened but its start. [`RunDir::create`] recognises both states and begins the run again; any
+//! other directory is not touched, because it holds a run or other data.
 //!
 //! Cursors never run ahead of events: saving them syncs the events to disk first.
 //!
@@ -23,15 +23,17 @@
 
 mod lock;
 mod name;
+mod vacancy;
 mod view;
 
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::path::Path;
 
 use self::lock::RunLock;
+use self::vacancy::check_vacant;
+use self::view::FOLDERS;
 pub use self::view::RunView;
-use self::view::{CURSORS, EVENTS, FOLDERS, LOCK};
-use crate::atomic::{clear_temporaries, is_temporary, replace, sync_dir, sync_parent};
+use crate::atomic::{clear_temporaries, replace, sync_dir, sync_parent};
 use crate::cursor::Cursors;
 use crate::error::{FileError, RunError};
 use crate::event::{Event, TimedEvent};
@@ -48,8 +50,18 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Creates the run `name` in the directory `root`, which is created if need be.
+    /// Creates the run `name` in the directory `root`, which is created if need be. A run that was not begun
+    /// ([`RunView::has_begun`]) is replaced.
     pub fn create(
+        root: &Path,
+        name: &str,
+        config_text: &str,
+        time_ms: u64,
+    ) -> Result<Self, RunError> {
+        Self::create_here(root, name, config_text, time_ms).map_err(RunError::in_creation)
+    }
+
+    fn create_here(
         root: &Path,
         name: &str,
         config_text: &str,
@@ -135,7 +147,11 @@ fn create_durably(dir: &Path) -> Result<(), FileError> {
 /// Creates everything a run has, the config last.
 fn fill(view: &RunView, config_text: &str) -> Result<Journal, RunError> {
     tidy(view)?;
-    let (events, _) = Journal::open(&view.events_path())?;
+    let (mut events, Recovery { kept_bytes, .. }) = Journal::open(&view.events_path())?;
+    // The start of a run that came no further.
+    if kept_bytes > 0 {
+        events.clear()?;
+    }
     Cursors::default().save(&view.cursors_path())?;
     sync_dir(view.dir())?;
     replace(&view.config_path(), config_text.as_bytes())?;
@@ -151,37 +167,6 @@ fn tidy(view: &RunView) -> Result<(), FileError> {
         clear_temporaries(&folder)?;
     }
     Ok(())
-}
-
-/// Refuses a directory that holds a run, or anything a half-created run would not hold.
-fn check_vacant(view: &RunView) -> Result<(), RunError> {
-    let dir = view.dir();
-    if view.config_path().exists() {
-        return Err(RunError::Exists { path: dir.to_owned() });
-    }
-    for entry in fs::read_dir(dir).map_err(FileError::at("list", dir))? {
-        let entry = entry.map_err(FileError::at("list", dir))?;
-        if !is_half_created(&entry) {
-            return Err(RunError::Occupied { path: dir.to_owned(), entry: entry.file_name() });
-        }
-    }
-    Ok(())
-}
-
-/// Whether a kill during creation can have left this.
-fn is_half_created(entry: &DirEntry) -> bool {
-    let (name, path) = (entry.file_name(), entry.path());
-    if name == LOCK || is_temporary(&name) {
-        return true;
-    }
-    if name == EVENTS {
-        return fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
-    }
-    if name == CURSORS {
-        return Cursors::load(&path).is_ok_and(|cursors| cursors.is_empty());
-    }
-    FOLDERS.iter().any(|&folder| name == folder)
-        && fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 #[cfg(test)]

@@ -109,7 +109,9 @@ fn cursors_stay_behind_when_the_events_do_not_reach_the_disk() {
 #[test]
 fn an_existing_run_is_not_created_again() {
     let root = tempfile::tempdir().unwrap();
-    drop(RunDir::create(root.path(), "a", "first", 0).unwrap());
+    let mut run = RunDir::create(root.path(), "a", "first", 0).unwrap();
+    run.append_event(&finished()).unwrap();
+    drop(run);
     let err = RunDir::create(root.path(), "a", "second", 0).unwrap_err();
     assert!(matches!(err, RunError::Exists { .. }), "{err}");
     assert_eq!(err.hint(), Some("choose another name, or resume the run"));
@@ -132,6 +134,66 @@ fn a_kill_anywhere_in_creation_can_be_created_over() {
         assert_eq!(run.view().config_text().unwrap(), "whole");
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 7, "after {done} steps");
     }
+}
+
+#[test]
+fn a_run_of_which_only_the_start_is_recorded_is_created_over() {
+    let root = tempfile::tempdir().unwrap();
+    let view = |root: &Path| RunDir::open_read_only(root, "a").unwrap();
+    let mut run = RunDir::create(root.path(), "a", "first", 0).unwrap();
+    run.append_event(&started()).unwrap();
+    assert!(view(root.path()).has_begun(), "somebody writes it");
+    drop(run);
+    drop(RunDir::resume(root.path(), "a", 1).unwrap());
+    let dir = root.path().join("a");
+    fs::File::options()
+        .append(true)
+        .open(dir.join("events.jsonl"))
+        .unwrap()
+        .write_all(b"{\"seq\":2")
+        .unwrap();
+    fs::create_dir(dir.join(".inputs.4194305.0.whet-tmp")).unwrap();
+    assert!(!view(root.path()).has_begun());
+    let mut run = RunDir::create(root.path(), "a", "second", 2).unwrap();
+    assert_eq!(run.append_event(&started()).unwrap(), 0);
+    assert_eq!(
+        (events(run.view()), run.view().config_text().unwrap()),
+        (vec![started()], "second".to_owned())
+    );
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 7);
+}
+
+#[test]
+fn a_run_in_which_anything_happened_or_that_has_a_file_is_never_created_over() {
+    type Case = fn(&mut RunDir, &Path);
+    let metrics = |run: &mut RunDir, _: &Path| {
+        let values = std::iter::once(("loss".to_owned(), 1.0)).collect();
+        let event = Event::Metrics { stage: "sft".to_owned(), step: 1, values };
+        run.append_event(&TimedEvent { time_ms: 2, event }).unwrap();
+    };
+    let cases: [Case; 6] = [
+        metrics,
+        |_, dir| fs::create_dir(dir.join("outputs/checkpoint-1")).unwrap(),
+        |_, dir| fs::write(dir.join("rollouts/rollouts.jsonl"), "").unwrap(),
+        |_, dir| fs::create_dir(dir.join("inputs")).unwrap(),
+        |_, dir| fs::write(dir.join("stages.json"), "{}").unwrap(),
+        |_, dir| fs::write(dir.join("events.jsonl"), "no record\n").unwrap(),
+    ];
+    for (at, happen) in cases.into_iter().enumerate() {
+        let root = tempfile::tempdir().unwrap();
+        let mut run = RunDir::create(root.path(), "a", "first", 0).unwrap();
+        run.append_event(&started()).unwrap();
+        happen(&mut run, &root.path().join("a"));
+        drop(run);
+        assert!(RunDir::open_read_only(root.path(), "a").unwrap().has_begun(), "case {at}");
+        let err = RunDir::create(root.path(), "a", "second", 0).unwrap_err();
+        assert!(matches!(err, RunError::Exists { .. }), "case {at}: {err}");
+        let view = RunDir::open_read_only(root.path(), "a").unwrap();
+        assert_eq!(view.config_text().unwrap(), "first", "case {at}");
+    }
+    // A config of somebody else is not that of a run.
+    let err = refused(|dir| fs::write(dir.join("config.toml"), "mine").unwrap());
+    assert!(matches!(err, RunError::Exists { .. }), "{err}");
 }
 
 #[test]

@@ -194,7 +194,9 @@ impl Subject<'_> {
         if listed.is_empty() || !self.is_quickstart() {
             return "## Data\n\nThe run has no record of its input files.\n".to_owned();
         }
-        format!("## Data\n\nThe command below generates these files in its run's folder; their blake3:\n\n{listed}")
+        format!(
+            "## Data\n\nThe command below generates these files in its run's folder; their blake3:\n\n{listed}"
+        )
     }
 
     fn training(&self) -> String {

@@ -85,11 +85,12 @@ impl Session {
         let RunStart { config, config_text, command } = start;
         let run = RunDir::create(place.root, place.name, config_text, now_ms())?;
         let mut session = Self::new(run, stage, config);
-        session.event(Event::RunStarted {
+        let started = Event::RunStarted {
             command: command.to_owned(),
             version: program::version().to_owned(),
             seed: config.seed,
-        })?;
+        };
+        session.event(started).map_err(TrainError::in_creation)?;
         Ok(session)
     }
 
@@ -355,7 +356,8 @@ impl Session {
     ) -> Result<(), TrainError> {
         self.check_there()?;
         let staged = self.run.stage_output(name)?;
-        student.save(staged.path())?;
+        let target = self.run.view().outputs_dir().join(name);
+        student.save(staged.path()).map_err(|err| err.of_target(staged.path(), &target))?;
         let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
         staged.stream(optimizer::FILE, |out| optimizer.write(device, parameters, out))?;
         let text = serde_json::to_string_pretty(progress).expect("plain data");
