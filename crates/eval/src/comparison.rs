@@ -115,7 +115,8 @@ fn other_settings(before: &Results, after: &Results) -> BTreeMap<String, [Option
     let sides = |name: &String| [before, after].map(|side| side.settings.get(name).cloned());
     let pairs = names.map(|name| (name.clone(), sides(name)));
     let differs = |(name, [first, second]): &(String, [Option<String>; 2])| {
-        let is_identity = name.starts_with("the ") || ["--model", "--adapter"].contains(&name.as_str());
+        let is_identity =
+            name.starts_with("the ") || ["--model", "--adapter"].contains(&name.as_str());
         first != second && !is_identity
     };
     pairs.filter(differs).collect()
@@ -131,7 +132,8 @@ fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
     let of = |figure: Figure| {
         let difference = figure.difference(&pairs)?;
         // Both sides over the tasks of the difference, so that the three agree.
-        let both = || pairs.iter().filter(|(before, after)| figure.is_in(before) && figure.is_in(after));
+        let both =
+            || pairs.iter().filter(|(before, after)| figure.is_in(before) && figure.is_in(after));
         let before = figure.estimate(both().map(|(before, _)| *before))?;
         let after = figure.estimate(both().map(|(_, after)| *after))?;
         Some((figure, Compared { before, after, difference }))

@@ -64,10 +64,10 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
         hint: "name an adapter or a run, or leave `--base-model` out",
     })?;
     // A relative path would be taken for a name on the hub wherever it does not lead somewhere.
-    let base = std::path::absolute(base).ok().filter(|path| path.exists()).map_or_else(
-        || base.to_owned(),
-        |path| path.display().to_string(),
-    );
+    let base = std::path::absolute(base)
+        .ok()
+        .filter(|path| path.exists())
+        .map_or_else(|| base.to_owned(), |path| path.display().to_string());
     let base = base.as_str();
     let settings = AdapterSettings { base: Some(base.to_owned()), ..known };
     decoder.export_adapter(&settings, request.out, Dtype::F32).map_err(ModelFailure::from)?;

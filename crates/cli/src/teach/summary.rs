@@ -41,7 +41,9 @@ fn text(report: &TeachSummary, teachers: &[TeacherArg], output: &Path, printer: 
         };
         text.push(format!("  {} without a {missing}", many(report.without_trace, "task")));
         if report.responses == 0 && teachers == [TeacherArg::Embedded] {
-            text.push("  `--teacher reference` takes the reference solutions of programs".to_owned());
+            text.push(
+                "  `--teacher reference` takes the reference solutions of programs".to_owned(),
+            );
         }
     }
     bad_tasks(&mut text, report, printer);

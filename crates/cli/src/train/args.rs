@@ -78,8 +78,7 @@ order, the lead of the chosen reply, the calibration error and the Brier score o
 rejected), and how much scores follow length. The alarms `rm_length_bias` and `rm_at_chance` ring during
 training; `docs/guides/reward-models.md` explains all of it.
 
-Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
-130 stopped by Ctrl-C: `--resume` resumes.";
+Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
 
 const PRM_HELP: &str = "\
 Examples:
@@ -100,8 +99,7 @@ episode contradicts. At the end it prints what was measured on all held-out tran
 the AUC, the calibration error and the Brier score, and the share of progress at each probability.
 `docs/guides/process-rewards.md` explains all of it.
 
-Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
-130 stopped by Ctrl-C: `--resume` resumes.";
+Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
 
 const PPO_HELP: &str = "\
 Examples:
@@ -124,8 +122,7 @@ Policy, critic, reference and reward model are adapters on one base, which is in
 completion, with its tokens, log-probabilities, values and returns, goes to
 `runs/NAME/rollouts/rollouts.jsonl`. `docs/guides/ppo.md` explains the settings.
 
-Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
-130 stopped by Ctrl-C: `--resume` resumes.";
+Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
 
 const GRPO_HELP: &str = "\
 Examples:
@@ -144,8 +141,7 @@ to `runs/NAME/rollouts/rollouts.jsonl`; the metrics of every step go to `runs/NA
 Alarms warn of common problems; `docs/guides/alarms.md` lists them. They never stop a run, and are also
 in the events, in `whet report` and in `whet runs`.
 
-Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
-130 stopped by Ctrl-C: `--resume` resumes.";
+Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
 
 const SFT_HELP: &str = "\
 Examples:
@@ -163,8 +159,7 @@ A run's directory holds its settings, its events, its checkpoints and the final 
 with the same bytes as an uninterrupted one. `whet config reference` lists every
 setting; those of the optimizer begin with `training.`, those of the adapter with `lora.`.
 
-Exit codes: 0 done, 1 training came to no good end, 2 wrong usage, config or input, 3 something broke,
-130 stopped by Ctrl-C: `--resume` resumes.";
+Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
 
 /// Arguments of every kind of training.
 #[derive(Debug, Args)]

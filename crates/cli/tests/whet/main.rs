@@ -8,6 +8,7 @@ mod board_page;
 mod browser;
 mod checkers;
 mod config;
+mod config_laws;
 mod data_check;
 mod defaults;
 mod doctor;

@@ -187,7 +187,9 @@ impl ChatError {
                 FailureKind::Timeout => {
                     "teacher.request_timeout_s bounds the wait for an answer; teacher.max_tokens its length"
                 }
-                FailureKind::ServerError => "something answers, but not with a completion: see the server's log",
+                FailureKind::ServerError => {
+                    "something answers, but not with a completion: see the server's log"
+                }
                 FailureKind::Malformed | FailureKind::NoChoices => {
                     "something answers, but not with a completion: is teacher.api_url an OpenAI-compatible server?"
                 }

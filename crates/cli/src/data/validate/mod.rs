@@ -5,8 +5,8 @@ mod table;
 
 use std::path::Path;
 
-use whetstone_data::prove::ProofSummary;
 use whetstone_data::prepare::VAL;
+use whetstone_data::prove::ProofSummary;
 use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::validation;
 
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
 /// Proven tasks are kept first. Those for measuring are then measured on; the others are solved by a teacher: their
 /// references are one without a server.
 fn next(args: &ValidateArgs) -> NextCommand {
-    let is_held_out = args.tasks.iter().all(|file| file.file_name().is_some_and(|name| name == VAL));
+    let is_held_out =
+        args.tasks.iter().all(|file| file.file_name().is_some_and(|name| name == VAL));
     if let (true, Some(out)) = (is_held_out, &args.out) {
         return NextCommand::whet("eval --tasks").path(out).words("--model MODEL --out eval/base");
     }
