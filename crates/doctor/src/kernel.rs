@@ -4,8 +4,9 @@
 //! disable features. A missing feature lowers the isolation level; without system call filters
 //! there is no level left.
 
-use std::fs;
+use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
 use nix::sched::{CloneFlags, unshare};
@@ -14,11 +15,19 @@ use whetstone_core::config::Config;
 
 use crate::Finding;
 
+const PROC_MISSING: &str = "`/proc` is not mounted";
+const PROC_HINT: &str = "mount it: `mount -t proc proc /proc`; no program is judged without it";
+
+fn has_proc() -> bool {
+    Path::new("/proc/self").exists()
+}
+
 /// The kernel's name and release.
 pub fn release(_: &Config) -> Finding {
     const CHECK: &str = "kernel";
     match fs::read_to_string("/proc/sys/kernel/osrelease") {
         Ok(release) => Finding::pass(CHECK, format!("Linux {}", release.trim())),
+        Err(_) if !has_proc() => Finding::fail(CHECK, PROC_MISSING, PROC_HINT),
         Err(err) => Finding::fail(
             CHECK,
             format!("cannot tell the release: {err}"),
@@ -87,12 +96,20 @@ fn supports(abi: ABI) -> bool {
 
 /// System calls can be filtered.
 pub fn seccomp(_: &Config) -> Finding {
-    const CHECK: &str = "seccomp";
-    let hint = "the kernel needs CONFIG_SECCOMP_FILTER; no program is judged without it";
     match fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail") {
         Ok(actions) => seccomp_actions(&actions),
-        Err(err) => Finding::fail(CHECK, format!("system call filters are missing: {err}"), hint),
+        Err(err) => no_seccomp(&err, has_proc()),
     }
+}
+
+/// Without `/proc` nothing is known of the kernel's filters.
+fn no_seccomp(err: &io::Error, has_proc: bool) -> Finding {
+    const CHECK: &str = "seccomp";
+    if !has_proc {
+        return Finding::fail(CHECK, format!("cannot be looked up: {PROC_MISSING}"), PROC_HINT);
+    }
+    let hint = "the kernel needs CONFIG_SECCOMP_FILTER; no program is judged without it";
+    Finding::fail(CHECK, format!("system call filters are missing: {err}"), hint)
 }
 
 fn seccomp_actions(actions: &str) -> Finding {
@@ -133,5 +150,15 @@ mod tests {
         let finding = seccomp_actions("kill_thread errno allow");
         assert_eq!(finding.status, Status::Fail);
         assert!(finding.detail.contains("`kill_process`"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_missing_proc_is_not_taken_for_a_kernel_without_filters() {
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let finding = no_seccomp(&missing, false);
+        assert_eq!(finding.status, Status::Fail);
+        assert_eq!(finding.detail, "cannot be looked up: `/proc` is not mounted");
+        assert!(finding.hint.unwrap().contains("mount -t proc"), "{finding:?}");
+        assert!(no_seccomp(&missing, true).hint.unwrap().contains("CONFIG_SECCOMP_FILTER"));
     }
 }

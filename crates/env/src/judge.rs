@@ -59,8 +59,8 @@ pub fn warm_up(judge: &dyn Judging, config: &Config) {
     let job = Job { program: &program, setup: "", tests: &tests, limits: limits(config) };
     thread::scope(|scope| {
         for _ in 0..callers(config) {
-            // A problem with the judge shows up in the probe itself.
-            scope.spawn(|| drop(judge.judge(job)));
+            // A problem with the judge or with threads shows up in the probe itself.
+            let _ = thread::Builder::new().spawn_scoped(scope, || drop(judge.judge(job)));
         }
     });
 }

@@ -15,13 +15,15 @@ mod os;
 pub mod phaser;
 pub mod plan;
 pub mod protocol;
+mod start_problem;
 pub mod stdio;
 mod supervisor;
 pub mod value;
 mod zygote;
 
 pub use judge::{Judge, Options, PlayTicket, StartError, Ticket};
-pub use supervisor::slots;
+pub use start_problem::start_problem;
+pub use supervisor::{SCRATCH_BYTES, free_bytes, slots};
 pub use zygote::interpreter_command;
 
 /// The version of the judge. Raised whenever a program could get another verdict than before: kept

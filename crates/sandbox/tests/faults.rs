@@ -1,5 +1,6 @@
 //! When the machine breaks, that is an error or a clear stop, and never a verdict.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -224,4 +225,122 @@ fn a_test_that_is_no_python_names_itself() {
     let job = Job { program: &program, setup: "", tests: &tests, limits: Limits::default() };
     let error = target.judge(job).unwrap_err().to_string();
     assert!(error.contains("hidden test 2"), "{error}");
+}
+
+/// A judge whose folder for programs' files is a file system of its own, with so many MiB; `None`, and a word about
+/// it, where none can be mounted.
+#[expect(clippy::print_stdout, reason = "a skip is said aloud")]
+fn judge_on_small_disk(folder: &Path, mebibytes: u32) -> Option<Result<Judge, StartError>> {
+    // The command starts zygotes too, inside what the first has mounted.
+    let mount = format!(
+        r#"mountpoint -q "$0" || mount -t tmpfs -o size={mebibytes}m,mode=1777 none "$0" && exec "$@""#
+    );
+    let (place, judge) = (folder.to_str()?, env!("CARGO_BIN_EXE_whet-judge"));
+    let can_mount =
+        Command::new("unshare").args(["-m", "sh", "-c", &mount, place, "true"]).status();
+    if !can_mount.is_ok_and(|status| status.success()) {
+        println!("SKIPPED: no small disk can be mounted here");
+        return None;
+    }
+    let command = ["unshare", "-m", "sh", "-c", &mount, place, judge];
+    let mut options = options();
+    options.command = command.map(str::to_owned).to_vec();
+    options.ceiling = Isolation::Landlock;
+    options.workers = 1;
+    folder.clone_into(&mut options.scratch);
+    Some(Judge::start(&options))
+}
+
+#[test]
+fn a_judge_whose_programs_have_no_room_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(started) = judge_on_small_disk(folder.path(), 63) else { return };
+    match started {
+        Err(StartError::Refused(problem)) => {
+            assert!(problem.contains("has 63 MiB free, and a program may use 64"), "{problem}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Fails where its folder is full, and only there.
+const WRITING: &str = "import tempfile\n\ndef add(a, b):\n    with tempfile.TemporaryFile() as file:\n        \
+                       file.write(b'1' * 100_000)\n        file.flush()\n    return a + b\n";
+/// Fills its folder nearly up to what it may have there, and stops at that.
+const FILLING: &str = "def add(a, b):\n    for number in range(4):\n        \
+                       with open(f'{number}', 'wb') as file:\n            \
+                       file.write(bytes(15 << 20))\n    raise OSError(28, 'No space left on device')\n";
+
+#[test]
+fn a_full_disk_is_an_error_and_a_program_that_fills_its_own_folder_has_a_verdict() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("small");
+    std::fs::create_dir(&folder).unwrap();
+    let Some(started) = judge_on_small_disk(&folder, 96) else { return };
+    let target = started.unwrap();
+    // The path by which others see it.
+    let seen = PathBuf::from(format!("/proc/{}/root", target.supervisor()));
+    let seen = seen.join(folder.strip_prefix("/").unwrap());
+    assert_eq!(target.about().isolation, Isolation::Landlock);
+    assert!(judge(&target, WRITING).unwrap().verdict().is_pass());
+    assert_eq!(judge(&target, FILLING).unwrap().verdict().name(), "raised");
+    // Somebody else takes all there is.
+    let filler = seen.join("filler");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    let block = vec![1; 1 << 20];
+    let full = (0..97).find_map(|_| file.write_all(&block).err()).unwrap();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    let error = judge(&target, WRITING).unwrap_err().to_string();
+    assert!(error.contains("has 0 MiB free, and a program may use 64"), "{error}");
+    assert!(judge(&target, HONEST).unwrap().verdict().is_pass(), "it needs no room");
+    drop(file);
+    std::fs::remove_file(&filler).unwrap();
+    assert!(judge(&target, WRITING).unwrap().verdict().is_pass());
+}
+
+/// A judge under limits that were set by the options of `prlimit`; `None`, and a word about it, where there is
+/// no such command.
+#[expect(clippy::print_stdout, reason = "a skip is said aloud")]
+fn judge_under(limits: &[&str], ceiling: Isolation) -> Option<Result<Judge, StartError>> {
+    if Command::new("prlimit").arg("--version").output().is_err() {
+        println!("SKIPPED: there is no `prlimit` here");
+        return None;
+    }
+    let mut options = options();
+    let command = ["prlimit"].into_iter().chain(limits.iter().copied());
+    let command = command.chain([env!("CARGO_BIN_EXE_whet-judge")]);
+    options.command = command.map(str::to_owned).collect();
+    options.ceiling = ceiling;
+    Some(Judge::start(&options))
+}
+
+#[test]
+fn a_server_without_core_dumps_judges() {
+    const CRASHING: &str = "import os\ndef add(a, b):\n    os.abort()\n";
+    for ceiling in [Isolation::Full, Isolation::Landlock] {
+        let Some(started) = judge_under(&["--core=0:0"], ceiling) else { return };
+        let target = started.unwrap();
+        assert!(judge(&target, HONEST).unwrap().verdict().is_pass(), "{ceiling:?}");
+        let crashed = judge(&target, CRASHING).unwrap();
+        assert_eq!(crashed.verdict().name(), "crashed", "{ceiling:?}");
+    }
+}
+
+#[test]
+fn a_hard_limit_that_is_too_low_is_named_with_what_is_needed() {
+    let limits = [
+        ("--stack=8388608", "`ulimit -Hs` (stack) is 8 MiB, and a program needs 64 MiB: raise it"),
+        (
+            "--fsize=1048576",
+            "`ulimit -Hf` (file size) is 1 MiB, and a program needs 16 MiB: raise it",
+        ),
+        ("--cpu=5", "`ulimit -Ht` (CPU time) is 5 s, and a program needs 7 s: raise it"),
+    ];
+    for (limit, expected) in limits {
+        let Some(started) = judge_under(&[limit], Isolation::Landlock) else { return };
+        match started {
+            Err(StartError::Refused(problem)) => assert!(problem.contains(expected), "{problem}"),
+            other => panic!("{limit}: {other:?}"),
+        }
+    }
 }

@@ -123,7 +123,8 @@ impl BatchError {
                 Some("name files that no other process writes to; start with `--fresh`")
             }
             Self::Threads(_) => Some(
-                "each takes 1 GiB of address space: raise `ulimit -v`, or lower `sandbox.workers`",
+                "each counts as a process and takes 1 GiB of address space: raise `ulimit -u` and \
+                 `ulimit -v`, or lower `sandbox.workers`",
             ),
             Self::Lost { .. } => Some("start with `--fresh`"),
             Self::Write(err) => err.hint(),

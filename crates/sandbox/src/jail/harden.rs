@@ -164,7 +164,7 @@ const RLIMIT_AS: u64 = 9;
 const RLIMIT_MSGQUEUE: u64 = 12;
 
 /// Open files, at most.
-const FILES: u64 = 64;
+pub(crate) const FILES: u64 = 64;
 
 /// Hard and soft limits alike: the first process of a pid namespace ignores the soft one's signal.
 fn limit(order: &Order) -> Result<(), i32> {
@@ -173,8 +173,8 @@ fn limit(order: &Order) -> Result<(), i32> {
         (RLIMIT_FSIZE, order.file),
         (RLIMIT_DATA, order.data),
         (RLIMIT_STACK, order.stack),
-        // 0 would not stop a dump that goes to a program of the machine's.
-        (RLIMIT_CORE, 1),
+        // Of 1 rather than 0, which would not stop a dump that goes to a program of the machine's.
+        (RLIMIT_CORE, order.core),
         (RLIMIT_NOFILE, FILES),
         (RLIMIT_MEMLOCK, 0),
         (RLIMIT_AS, order.address_space),

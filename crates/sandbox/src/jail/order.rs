@@ -81,6 +81,8 @@ pub(crate) struct Order {
     pub(crate) threads: u64,
     /// Bytes of the private scratch file system.
     pub(crate) scratch: u64,
+    /// Bytes of a core dump: 1, or 0 where the machine allows no more.
+    pub(crate) core: u64,
 }
 
 /// The child's end of its channel to the supervisor.

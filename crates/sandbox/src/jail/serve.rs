@@ -114,6 +114,7 @@ const EMPTY: Order = Order {
     stack: 0,
     threads: 0,
     scratch: 0,
+    core: 0,
 };
 
 fn run(hook: Hook) {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
@@ -19,6 +19,7 @@ use crate::protocol::{
     About, Hello, JudgeRequest, JudgeResponse, Outcome, PlayRequest, Request, Start, VERSION,
     read_frame, write_frame,
 };
+use crate::start_problem::{no_process, start_problem};
 use crate::supervisor::leftovers;
 
 /// The options of a judge.
@@ -121,7 +122,11 @@ impl Judge {
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
             .spawn()
-            .map_err(|error| io::Error::new(error.kind(), format!("`{program}`: {error}")))?;
+            .map_err(|error| {
+                let told = start_problem(program, &error);
+                let told = told.unwrap_or_else(|| format!("`{program}`: {error}"));
+                io::Error::new(error.kind(), told)
+            })?;
         let start = Start {
             v: VERSION,
             command: options.command.clone(),
@@ -134,7 +139,8 @@ impl Judge {
             landlock: options.landlock,
             phaser: options.phaser.clone(),
         };
-        write_frame(&ours, &start)?;
+        // One that has ended already cannot read it; its end says more than that.
+        let _: io::Result<()> = write_frame(&ours, &start);
         let about = read_hello(&ours, &mut process)?;
         let shared = Arc::new(JudgeConnection {
             connection: Mutex::new(ours.try_clone()?),
@@ -143,7 +149,11 @@ impl Judge {
         });
         let reader = {
             let shared = shared.clone();
-            thread::spawn(move || shared.read_answers(&ours))
+            let reader = thread::Builder::new().spawn(move || shared.read_answers(&ours));
+            reader.map_err(|error| match no_process(&error) {
+                Some(problem) => io::Error::new(error.kind(), problem),
+                None => error,
+            })?
         };
         Ok(Self { about, shared, process, reader: Some(reader), scratch: options.scratch.clone() })
     }
@@ -236,9 +246,10 @@ fn read_hello(connection: &UnixStream, process: &mut Child) -> Result<About, Sta
             let _ = process.wait();
             Err(StartError::Refused(problem))
         }
-        Ok(None) => {
-            let _ = process.wait();
-            Err(StartError::Refused("the supervisor ended at once".to_owned()))
+        Ok(None) => Err(StartError::Refused(ended_at_once(process.wait()?))),
+        // It ended before it had read everything.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+            Err(StartError::Refused(ended_at_once(process.wait()?)))
         }
         Err(error) => {
             let _ = process.kill();
@@ -246,6 +257,14 @@ fn read_hello(connection: &UnixStream, process: &mut Child) -> Result<About, Sta
             Err(error.into())
         }
     }
+}
+
+/// What is known of a supervisor that ended without a word on its connection.
+fn ended_at_once(status: ExitStatus) -> String {
+    format!(
+        "the supervisor ended at once ({status}); what it wrote on standard error says why; if that is \
+         nothing, compare `ulimit -u` and `ulimit -v`"
+    )
 }
 
 impl Ticket {

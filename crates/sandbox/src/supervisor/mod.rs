@@ -11,10 +11,12 @@ mod choose;
 mod cores;
 mod fault;
 mod groups;
+mod hard_limits;
 pub(crate) mod leftovers;
 mod nameless;
 mod planned;
 mod play;
+mod room;
 mod scratch;
 mod setting;
 mod slot;
@@ -36,8 +38,10 @@ use crate::os;
 use crate::protocol::{
     Hello, JudgeResponse, Outcome, Request, Start, VERSION, read_frame, write_frame,
 };
+use crate::start_problem::no_process;
 pub use cores::slots;
 use cores::{Cores, IdleMost};
+pub use room::{SCRATCH_BYTES, free_bytes};
 use setting::SupervisorSettings;
 use slot::Slot;
 
@@ -88,7 +92,13 @@ pub(crate) fn supervise() -> io::Result<()> {
             let connection = Connection { requests: &requests, answers: &answers };
             serve(Slot::new(number, setting), &cores, connection);
         };
-        threads.push(thread::Builder::new().stack_size(STACK).spawn(work)?);
+        match thread::Builder::new().stack_size(STACK).spawn(work) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                let problem = no_process(&error).unwrap_or_else(|| error.to_string());
+                return write_frame(&connection, &Hello::Refused(problem));
+            }
+        }
     }
     write_frame(&connection, &Hello::Ready(about))?;
     // Whatever ends the connection, the programs and their walls are taken down in order.
@@ -109,6 +119,7 @@ pub(crate) fn supervise() -> io::Result<()> {
 /// Raises soft limits, which are for what the user does: zygotes need files of their own, and every slot
 /// some.
 fn raise_limits() {
+    hard_limits::raise_core();
     for limited in [Resource::RLIMIT_FSIZE, Resource::RLIMIT_NOFILE] {
         if let Ok((_, hard)) = getrlimit(limited) {
             let _ = setrlimit(limited, hard, hard);

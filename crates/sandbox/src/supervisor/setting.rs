@@ -7,6 +7,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
 
+use super::hard_limits::HardLimits;
 use crate::filter::{PROGRAM, Root, Stages, SyscallRules, TOOLS};
 use crate::jail::order::{Instruction, PATH_MAX, Terms};
 use crate::os;
@@ -40,6 +41,8 @@ pub(crate) struct SupervisorSettings {
     pub(crate) hash_seed: u32,
     /// The Phaser for programs that use it.
     pub(crate) phaser: Option<Installation>,
+    /// What programs' limits must keep to.
+    pub(crate) hard_limits: HardLimits,
 }
 
 /// The number of the slot.

@@ -15,8 +15,10 @@ use super::checked::Checking;
 use super::child::{Budget, CLOSING, ChildKind, ChildOptions, ChildProcess};
 use super::cores::Permit;
 use super::groups::Cgroup;
+use super::hard_limits;
 use super::nameless::FILE_MAX;
 use super::planned::CachedPlan;
+use super::room::{SCRATCH_BYTES, too_little, too_little_after};
 use super::scratch::Scratch;
 use super::setting::{SlotId, SupervisorSettings};
 use super::steps::{ProgramSession, StepFailure, StepResult};
@@ -110,14 +112,17 @@ impl Slot {
 
     /// Runs an empty child, to see whether this way of holding programs works at all.
     pub(crate) fn try_out(&mut self) -> Result<(), String> {
-        let limits = Limits { cpu: Duration::from_secs(5), memory: 256 << 20 };
-        let mut child = self.fork(ChildKind::Program, limits, None)?;
+        if self.setting.scratch(self.id).is_some() {
+            too_little(&self.setting.scratch).map_or(Ok(()), Err)?;
+        }
+        let mut child = self.fork(ChildKind::Program, hard_limits::TRIAL, None)?;
         let mut ask = ProgramSession::new(&mut child);
         match ask.load("", "") {
             Ok(()) => Ok(()),
             Err(StepFailure::Stopped(Stop::Broken(problem))) => Err(problem),
             Err(StepFailure::Stopped(stop)) => {
-                Err(format!("an empty program fails: {}", stop.text()))
+                let limits = hard_limits::in_force();
+                Err(format!("an empty program fails: {}{limits}", stop.text()))
             }
             Err(other) => Err(format!("an empty program fails: {other:?}")),
         }
@@ -185,6 +190,12 @@ impl Slot {
         if python && !judgement.verdict().is_pass() && !self.setting.interpreter.is_there() {
             let path = self.setting.interpreter.path.display();
             return Err(format!("the interpreter {path} or its library is gone").into());
+        }
+        if python && !judgement.verdict().is_pass() && self.scratch.is_some() {
+            let setting = self.setting.clone();
+            if let Some(problem) = too_little_after(&setting.scratch, || self.rest()) {
+                return Err(problem.into());
+            }
         }
         Ok(judgement)
     }
@@ -469,7 +480,8 @@ impl Slot {
             file: if kind == ChildKind::Checker && self.scratch.is_some() { 0 } else { FILE_MAX },
             stack: 64 << 20,
             threads: if self.setting.counts_threads() { THREADS_MAX } else { 0 },
-            scratch: 64 << 20,
+            scratch: SCRATCH_BYTES,
+            core: self.setting.hard_limits.core(),
         }
     }
 
@@ -483,11 +495,12 @@ impl Slot {
         if self.zygote.is_none() {
             self.start_zygote()?;
         }
+        let order = self.order(kind, limits);
+        self.setting.hard_limits.too_low(&order).map_or(Ok(()), Err)?;
         if let Some(group) = &mut self.group {
             let limited = group.limit(limits.memory);
             limited.map_err(|error| format!("cannot bound a control group: {error}"))?;
         }
-        let order = self.order(kind, limits);
         let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
         // A file of its own for each child, with nothing in it where there is no input: what is done
         // to an open file, its flags and its times, is visible to the next process that has it.

@@ -27,9 +27,7 @@ impl Stop {
             Self::Output => "it wrote too much",
             Self::Memory => "it holds too much memory",
             Self::Threads => "it has too many threads",
-            Self::Closed => {
-                "it ended at once (is memory limited by `ulimit -v`, or are processes by `ulimit -u`?)"
-            }
+            Self::Closed => "it ended at once",
             Self::Garbled => "it sent bytes that are not an answer",
             Self::Broken(problem) => problem,
         }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::nameless::nameless;
+use super::room::{SCRATCH_BYTES, SCRATCH_ENTRIES};
 use super::scratch::{FolderSize, ProgramFolder};
 use super::stop::Stop;
 use crate::os;
@@ -20,9 +21,6 @@ use crate::os;
 pub(crate) const THREADS_MAX: u64 = 32;
 /// Memory beside what the limit counts: a stack, the interpreter's files, files that are mapped.
 const MEMORY_ROOM: u64 = 128 << 20;
-/// Bytes and entries in a folder outside, at most.
-const SCRATCH_BYTES: u64 = 64 << 20;
-const SCRATCH_ENTRIES: usize = 1024;
 /// The interval between checks of memory and threads.
 const EVERY: Duration = Duration::from_millis(10);
 /// How often files are, at most, and how many times a look's processor time the pause after it is.

@@ -14,6 +14,7 @@ use nix::sys::socket::{
 use super::launch::ZygoteOptions;
 use crate::jail::order::{DESCRIPTORS, LaunchReply, MAGIC, Order, Terms};
 use crate::os;
+use crate::start_problem::no_process;
 
 /// The timeout of a fork: only an overloaded machine needs that long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,7 +55,9 @@ impl Zygote {
         wanted: &ZygoteOptions,
         terms: &Terms,
     ) -> Result<Self, ZygoteError> {
-        let fail = |error: io::Error| ZygoteError::Start(error.to_string());
+        let fail = |error: io::Error| {
+            ZygoteError::Start(no_process(&error).unwrap_or_else(|| error.to_string()))
+        };
         let flags = SockFlag::SOCK_CLOEXEC;
         let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)
             .map_err(|e| fail(e.into()))?;
@@ -124,7 +127,9 @@ impl Zygote {
             return Err(self.gone());
         }
         if pid <= 0 {
-            return Err(ZygoteError::Fork(os::error_text(-pid)));
+            let error = io::Error::from_raw_os_error(-pid);
+            let problem = no_process(&error).unwrap_or_else(|| os::error_text(-pid));
+            return Err(ZygoteError::Fork(problem));
         }
         Ok(pid)
     }

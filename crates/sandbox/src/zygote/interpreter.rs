@@ -6,8 +6,15 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use super::timed_output::output_within;
+use crate::start_problem::start_problem;
+
+/// The time in which an interpreter says where it is.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A Python interpreter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +52,17 @@ pub(crate) enum InterpreterError {
         command: String,
         /// The problem with the answer.
         problem: String,
+    },
+    /// It does not answer at all.
+    #[error(
+        "`{command}` did not answer within {} s; set `sandbox.python` to a Python 3.9 or later",
+        limit.as_secs()
+    )]
+    Silent {
+        /// The command.
+        command: String,
+        /// The time that it was given.
+        limit: Duration,
     },
     /// It is too old.
     #[error("`{command}` is Python {major}.{minor}; 3.9 or later is needed: set `sandbox.python`")]
@@ -103,19 +121,21 @@ impl Interpreter {
     pub(crate) fn find(command: &str) -> Result<Self, InterpreterError> {
         let start =
             |problem: String| InterpreterError::Start { command: command.to_owned(), problem };
-        let output = interpreter_command(command)
-            .args(["-I", "-S", "-c", QUESTION])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| start(error.to_string()))?;
+        let mut asked = interpreter_command(command);
+        asked.args(["-I", "-S", "-c", QUESTION]).stdin(Stdio::null());
+        let output = output_within(&mut asked, PATIENCE).map_err(|error| {
+            start(start_problem(command, &error).unwrap_or_else(|| error.to_string()))
+        })?;
+        let Some(output) = output else {
+            return Err(InterpreterError::Silent { command: command.to_owned(), limit: PATIENCE });
+        };
         let answer = |problem: &str| InterpreterError::Answer {
             command: command.to_owned(),
             problem: problem.to_owned(),
         };
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let last = said.trim_end().lines().last().unwrap_or("it failed without a word");
-            return Err(answer(last));
+            return Err(answer(reason(&said).unwrap_or("it failed without a word")));
         }
         let text = String::from_utf8(output.stdout).map_err(|_| answer("not UTF-8"))?;
         let mut lines = text.lines().skip_while(|line| *line != "whet").skip(1);
@@ -152,7 +172,38 @@ impl Interpreter {
     }
 }
 
+/// The line of what a command said before it failed that tells why: the first, or the last of a traceback.
+fn reason(said: &str) -> Option<&str> {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next()?;
+    if first.starts_with("Traceback ") { lines.next_back().or(Some(first)) } else { Some(first) }
+}
+
 fn version(line: &str) -> Option<[u32; 3]> {
     let numbers: Vec<u32> = line.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
     numbers.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_tells_why_is_taken() {
+        let manager =
+            "\n  pyenv: version `3.11' is not installed\n(set by /home/a/.python-version)\n";
+        assert_eq!(reason(manager), Some("pyenv: version `3.11' is not installed"));
+        let traceback = "Traceback (most recent call last):\n  File \"a\"\nValueError: no\n\n";
+        assert_eq!(reason(traceback), Some("ValueError: no"));
+        assert_eq!(reason(" \n"), None);
+    }
+
+    #[test]
+    fn an_interpreter_that_hangs_says_for_how_long_and_what_to_set() {
+        let silent = InterpreterError::Silent { command: "python3".to_owned(), limit: PATIENCE };
+        assert_eq!(
+            silent.to_string(),
+            "`python3` did not answer within 20 s; set `sandbox.python` to a Python 3.9 or later"
+        );
+    }
 }

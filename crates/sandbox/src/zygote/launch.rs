@@ -16,6 +16,7 @@ use nix::unistd::{
 use serde::{Deserialize, Serialize};
 use whetstone_core::program::Language;
 
+use super::blocked::{blocked_at, interpreter_problem};
 use super::folders::{PROGRAM_FOLDER, SCRATCH};
 use super::{JAIL, SOURCE, START, root, shut};
 use crate::jail::landlock::Rights;
@@ -144,8 +145,13 @@ fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infal
     // What a program makes of the addresses of its objects should not differ from judge to judge. Some
     // containers refuse it, and nothing rests on it alone: such programs are not remembered either.
     let _: std::io::Result<()> = crate::os::fix_addresses();
-    execve(&program, &arguments, &environment)
-        .map_err(|error| format!("cannot execute {interpreter}: {error}"))
+    execve(&program, &arguments, &environment).map_err(|error| match error {
+        Errno::EACCES => {
+            let folder = blocked_at(&wanted.interpreter);
+            interpreter_problem(&interpreter, wanted.user, folder.as_deref())
+        }
+        error => format!("cannot execute {interpreter}: {error}"),
+    })
 }
 
 /// Gives the process its own namespaces, as far as its root has them.

@@ -4,6 +4,7 @@
 //! root with what the interpreter needs, no network) and then executes the interpreter.
 //! [`Zygote`] is the supervisor's end.
 
+mod blocked;
 pub(crate) mod folders;
 mod handle;
 pub(crate) mod interpreter;
@@ -11,6 +12,7 @@ pub(crate) mod launch;
 mod root;
 mod shown;
 mod shut;
+mod timed_output;
 
 pub use interpreter::interpreter_command;
 

@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use nix::sys::prctl::set_no_new_privs;
+use nix::unistd::geteuid;
 
+use super::blocked::{blocked_at, scratch_problem};
 use super::shown::without_packages;
 use crate::jail::landlock::{
     EXECUTE, READ_DIR, READ_FILE, Rights, WRITE_FILE, allow, enforce, make,
@@ -35,13 +37,30 @@ pub(super) fn shut(rights: Rights, shown: &[PathBuf], scratch: &Path) -> Result<
         }
         for path in listed {
             // Modules are found by listing; what is in a package stays unreadable.
-            permit(&path, READ_DIR).map_err(failed)?;
+            permit(&path, READ_DIR).map_err(|error| {
+                let error = os::error_text(error);
+                format!(
+                    "Landlock cannot allow {}, which programs import from: {error}",
+                    path.display()
+                )
+            })?;
         }
     }
     for device in DEVICES {
         let write = if device == DEVICES[0] { WRITE_FILE } else { 0 };
         let _ = permit(Path::new(device), READ_FILE | write);
     }
-    permit(scratch, !EXECUTE).map_err(failed)?;
+    permit(scratch, !EXECUTE).map_err(|error| match error {
+        libc::EACCES => {
+            scratch_problem(scratch, geteuid().as_raw(), blocked_at(scratch).as_deref())
+        }
+        error => {
+            let error = os::error_text(error);
+            format!(
+                "Landlock cannot allow the folder for programs' files, {}: {error}",
+                scratch.display()
+            )
+        }
+    })?;
     enforce(layer).map_err(failed)
 }
