@@ -128,7 +128,11 @@ impl Zygote {
         }
         if pid <= 0 {
             let error = io::Error::from_raw_os_error(-pid);
-            let problem = no_process(&error).unwrap_or_else(|| os::error_text(-pid));
+            let problem = match -pid {
+                // The kernel's number for it is that of a full disk.
+                libc::ENOSPC => "a limit in /proc/sys/user is reached".to_owned(),
+                code => no_process(&error).unwrap_or_else(|| os::error_text(code)),
+            };
             return Err(ZygoteError::Fork(problem));
         }
         Ok(pid)
