@@ -15,7 +15,9 @@ fn main() {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let sources = sources(&package);
     watch(&package.join("build.rs"));
-    sources.iter().for_each(|source| watch(source));
+    for source in &sources {
+        watch(source);
+    }
     let commit = commit(&package, &sources).unwrap_or_default();
     println!("cargo::rustc-env=WHET_COMMIT={commit}");
     for (name, variable) in [("WHET_TARGET", "TARGET"), ("WHET_PROFILE", "PROFILE")] {

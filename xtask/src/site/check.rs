@@ -115,8 +115,8 @@ impl Site {
             () if is_for_readers => self.dead_link(page, value),
             // A picture for each screen: addresses with a density behind them.
             () if name == "srcset" => {
-                let urls = value.split(',').filter_map(|one| one.split_whitespace().next());
-                urls.filter_map(|url| self.dead_resource(page, url)).next()
+                let mut urls = value.split(',').filter_map(|one| one.split_whitespace().next());
+                urls.find_map(|url| self.dead_resource(page, url))
             }
             () => self.dead_resource(page, value),
         }

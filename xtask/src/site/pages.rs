@@ -91,7 +91,7 @@ pub const SECTIONS: &[Section] = &[
 /// The part in which a page stands.
 pub fn section_of(page: &str) -> Option<&'static Section> {
     let holds = |entry: &&str| *entry == page || (entry.ends_with('/') && page.starts_with(*entry));
-    SECTIONS.iter().find(|section| section.pages.iter().any(|entry| holds(&entry)))
+    SECTIONS.iter().find(|section| section.pages.iter().any(&holds))
 }
 
 /// A page as it is staged.

@@ -73,7 +73,8 @@ fn collect(root: &Path) -> Result<Vec<Page>, String> {
 fn folder_pages(root: &Path, folder: &str) -> Result<Vec<Page>, String> {
     let entries = fs::read_dir(root.join(folder)).map_err(|err| format!("{folder}: {err}"))?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    let is_page = |name: &String| Path::new(name).extension().is_some_and(|kind| kind == "md");
+    let mut names: Vec<String> = names.filter(is_page).collect();
     names.sort_by_key(|name| (name != "README.md", name.clone()));
     names.iter().map(|name| page(root, &format!("{folder}/{name}"))).collect()
 }

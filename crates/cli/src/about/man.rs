@@ -1,6 +1,6 @@
 //! `whet man`: one manual page for each command.
 //!
-//! clap_mangen writes the sections that come from arguments. It would fill examples and diagrams into one paragraph,
+//! `clap_mangen` writes the sections that come from arguments. It would fill examples and diagrams into one paragraph,
 //! so the description and what follows the help are written here, with indented lines as they are.
 
 use std::fs;

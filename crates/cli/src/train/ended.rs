@@ -76,7 +76,9 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
     } else if let Some(path) = final_model {
         say_figures(&summary, printer);
         printer.note("next:");
-        next.iter().for_each(|command| printer.note(format_args!("  {command}")));
+        for command in &next {
+            printer.note(format_args!("  {command}"));
+        }
         printer.data(path)?;
     } else {
         say_figures(&summary, printer);
@@ -87,7 +89,9 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
 }
 
 fn say_figures(summary: &Summary, printer: Printer) {
-    closing::lines(summary).iter().for_each(|line| printer.note(line));
+    for line in closing::lines(summary) {
+        printer.note(line);
+    }
 }
 
 /// The complete command that resumes a run, quoted for a shell.

@@ -1,4 +1,6 @@
 //! Completions, manual pages and the version: what `whet` writes of itself.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::print_stderr, reason = "a test says what it skips")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,8 @@
 //! Machines that lack something: what is missing is said in a sentence with a hint, and never by a panic.
 //!
 //! A file system that is full or read-only is made in a user and a mount namespace of its own, which takes no root.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::print_stderr, reason = "a test says what it skips")]
 
 use std::fs;
 use std::path::Path;
@@ -173,7 +175,7 @@ fn a_training_that_a_full_disk_ended_before_it_began_is_started_by_the_same_comm
     fs::write(dir.path().join("tasks.jsonl"), tasks.clone() + &many.collect::<String>()).unwrap();
     let command = |flags: &[&str]| {
         let flags = [&["--set=run.dir=disk", "--set=training.max_steps=1"], flags].concat();
-        grpo("g", &flags).iter().map(|word| format!("'{word}' ")).collect::<String>()
+        format!("'{}'", grpo("g", &flags).join("' '"))
     };
     let (begin, resume) =
         (command(&[]), command(&["--resume"]).replace("'--set=training.max_steps=1'", ""));

@@ -1,4 +1,5 @@
 //! `whet generate` while text is sampled: into a pipe, on a terminal, and cut short.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,4 +1,5 @@
 //! Colours, pipes and terminals: what is written where, and that nothing else is.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs::File;
 use std::process::{Command, Stdio};

@@ -23,7 +23,7 @@ struct OwnedTeacher {
 /// Who is asked.
 enum Asked {
     Here(Box<dyn Teacher>),
-    Server(Remote),
+    Server(Box<Remote>),
 }
 
 impl Teachers {
@@ -91,18 +91,18 @@ impl Teachers {
     /// Reasons to doubt what servers answered, each a sentence.
     pub(super) fn doubts(&self) -> Vec<String> {
         let servers = self.0.iter().filter_map(|one| match &one.teacher {
-            Asked::Server(Remote(server)) => Some(server),
+            Asked::Server(remote) => Some(remote),
             Asked::Here(_) => None,
         });
-        servers.flat_map(|server| server.client().doubts()).collect()
+        servers.flat_map(|remote| remote.0.client().doubts()).collect()
     }
 
     /// Tries that failed and were repeated, by what failed.
     pub(super) fn retried(&self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for one in &self.0 {
-            let Asked::Server(Remote(server)) = &one.teacher else { continue };
-            for (label, count) in server.client().retried() {
+            let Asked::Server(remote) = &one.teacher else { continue };
+            for (label, count) in remote.0.client().retried() {
                 *all.entry(label).or_default() += count;
             }
         }
@@ -114,7 +114,7 @@ impl OwnedTeacher {
     fn named(&self) -> NamedTeacher<'_> {
         let teacher = match &self.teacher {
             Asked::Here(teacher) => teacher.as_ref(),
-            Asked::Server(remote) => remote,
+            Asked::Server(remote) => remote.as_ref(),
         };
         NamedTeacher { name: &self.name, teacher, samples: self.samples }
     }
@@ -137,7 +137,7 @@ fn models(
     asked
         .map(|model| {
             let server = server(config, model).map_err(Failure::Teacher)?;
-            let teacher = Asked::Server(Remote(server.watched(on_retry.clone())));
+            let teacher = Asked::Server(Box::new(Remote(server.watched(on_retry.clone()))));
             Ok(OwnedTeacher { name: model.to_owned(), teacher, samples })
         })
         .collect()

@@ -66,7 +66,8 @@ pub(super) fn keep_and_say(
     let kept = inputs::keep(run, files);
     // A run that began from a checkpoint has that, and a name that is taken.
     let is_new = !request.resume && request.from.is_none();
-    Ok(if is_new { kept.map_err(TrainError::in_creation)? } else { kept? })
+    let kept = if is_new { kept.map_err(TrainError::in_creation) } else { kept };
+    Ok(kept?)
 }
 
 /// The input files: those of the run if it is resumed, and else the given ones.

@@ -4,6 +4,7 @@
 //! that has a section of the same name.
 
 use super::escape::code;
+use std::fmt::Write as _;
 
 const HEADING: &str = "## Evaluation";
 
@@ -63,17 +64,17 @@ pub(super) fn section(all: &[Measured]) -> String {
     }
     let mut text = format!("{BEGIN}{HEADING}\n");
     for Measured { what, tasks, samples, how, suite, rows } in all {
-        text += &format!("\n{}: {tasks} tasks, {samples} samples of each", code(what));
+        let _ = write!(text, "\n{}: {tasks} tasks, {samples} samples of each", code(what));
         if !how.is_empty() {
-            text += &format!("; {}", code(how));
+            let _ = write!(text, "; {}", code(how));
         }
         if let Some(suite) = suite {
-            text += &format!(", tasks with the digest {}", code(suite));
+            let _ = write!(text, ", tasks with the digest {}", code(suite));
         }
         text += ".\n\n| figure | value | 95 % interval |\n|---|---:|---:|\n";
         for Row { name, value, low, high } in rows {
             let [value, low, high] = [value, low, high].map(|part| 100.0 * part);
-            text += &format!("| {name} | {value:.1} % | {low:.1} to {high:.1} % |\n");
+            let _ = writeln!(text, "| {name} | {value:.1} % | {low:.1} to {high:.1} % |");
         }
     }
     text + END

@@ -1,6 +1,7 @@
 //! The figures of a training in words.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use whetstone_core::metric::{self, Unit};
@@ -30,7 +31,8 @@ fn held_out(found: &HeldOut) -> String {
         format!("{}: {first} at step {first_step}, {last_value} at step {last_step}", code(metric));
     if let Some(tasks) = tasks.filter(|&tasks| tasks > 0) {
         let (low, high) = wilson(*last, tasks);
-        line += &format!(
+        let _ = write!(
+            line,
             " (95 % interval {:.1} to {:.1} %: Wilson's, with each of the {tasks} tasks as one observation)",
             100.0 * low,
             100.0 * high

@@ -12,6 +12,7 @@ mod figures;
 mod front;
 mod settings;
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use whetstone_core::config::{Config, Trained};
@@ -160,8 +161,9 @@ impl Subject<'_> {
         let mut text =
             format!("## Base model\n\n{name}{embedded}. Its files, with their blake3:\n\n");
         for (file, digest) in base_files(&self.student.model.path) {
-            text += &format!(
-                "- {}: {}\n",
+            let _ = writeln!(
+                text,
+                "- {}: {}",
                 code(&file),
                 digest.map_or("could not be read".to_owned(), |digest| code(&digest))
             );
@@ -178,7 +180,7 @@ impl Subject<'_> {
         let mut text = "## Data\n\nFiles, with their blake3:\n\n".to_owned();
         for input in known.listed() {
             let path = file_name(&input.path.display().to_string());
-            text += &format!("- {}: {}, {}\n", input.what, code(&path), code(input.blake3));
+            let _ = writeln!(text, "- {}: {}, {}", input.what, code(&path), code(input.blake3));
         }
         text
     }
@@ -209,11 +211,15 @@ impl Subject<'_> {
         if settings.is_empty() {
             text += "All settings are the defaults.\n";
         } else {
-            text +=
-                &format!("Settings that differ from the defaults:\n\n{}", block("toml", &settings));
+            let _ = write!(
+                text,
+                "Settings that differ from the defaults:\n\n{}",
+                block("toml", &settings)
+            );
         }
         if let Some(command) = self.command(&settings) {
-            text += &format!(
+            let _ = write!(
+                text,
                 "\nWith these lines as `{SETTINGS}`, with paths of your own for its models, the same training is\n\n{}",
                 block("sh", &[command])
             );

@@ -21,6 +21,7 @@ fn json(config: &Config) -> Value {
     serde_json::to_value(config).expect("settings are plain data")
 }
 
+#[derive(Clone, Copy)]
 struct Pair<'a> {
     given: &'a Value,
     default: &'a Value,
