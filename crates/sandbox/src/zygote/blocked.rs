@@ -59,10 +59,10 @@ mod tests {
 
     #[test]
     fn a_closed_folder_is_named_with_what_to_set() {
-        let home = Path::new("/root");
+        let home = Path::new("/home/ada");
         assert_eq!(
-            interpreter_problem("/root/bin/python3.11", Some(200_001), Some(home)),
-            "cannot execute /root/bin/python3.11: user 200001, as whom programs run, may not enter /root: \
+            interpreter_problem("/home/ada/bin/python3.11", Some(200_001), Some(home)),
+            "cannot execute /home/ada/bin/python3.11: user 200001, as whom programs run, may not enter /home/ada: \
              install python3 elsewhere, or name another with `--set sandbox.python=/usr/bin/python3`"
         );
         let alone = interpreter_problem("/opt/python3", None, None);
