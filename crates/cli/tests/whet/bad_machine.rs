@@ -198,7 +198,7 @@ fn a_training_that_a_full_disk_ended_before_it_began_is_started_by_the_same_comm
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    assert!(!text.contains("resume the run\n+"), "nothing can be resumed\n{text}");
+    assert!(!text.contains("then resume the run"), "nothing can be resumed\n{text}");
 }
 
 #[test]

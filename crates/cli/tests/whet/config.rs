@@ -113,7 +113,7 @@ fn values_far_from_the_usual_are_warned_of_at_their_places() {
     assert_eq!(ran.code, 0, "an experiment may want them: {}", ran.err);
     for expected in [
         "warning: config.toml:4:17: `training.learning_rate`: a learning rate of 0.5 is far above",
-        "warning: config.toml:2:15: `grpo.temperature`: at a temperature of 5 nearly every token",
+        "warning: config.toml:2:15: `grpo.temperature`: a temperature of 5 makes unlikely tokens",
     ] {
         assert!(ran.out.contains(expected), "{}", ran.out);
     }

@@ -274,7 +274,7 @@ fn a_server_that_fails_or_goes_away_costs_nothing_that_was_judged() {
     let gone = server(move |number| if number < 20 { Act::Answer } else { refuse(401) });
     let ran = ask(dir.path(), &gone.url(), &[]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
-    assert!(ran.err.contains("error: the server does not answer"), "{}", ran.err);
+    assert!(ran.err.contains("refuses the request with status 401"), "{}", ran.err);
     assert!(ran.err.contains("the same command resumes"), "{}", ran.err);
     assert!(!ran.err.contains('\u{1b}'), "{}", ran.err);
     let changed = ask(dir.path(), &gone.url(), &["--temperature", "0.5"]);

@@ -209,10 +209,10 @@ fn new_records_are_drawn(browser: &mut Browser) {
     );
     assert!(steps.as_str().unwrap().starts_with("Reward, 7 steps"), "{steps}");
     let cut = browser.value(
-        "(() => { const values = { 'speed/sampled_tokens_per_s': 2345678 }; \
+        "(() => { const values = { 'speed/sampled_tokens_per_s': 834567 }; \
          whet.ingest([{ type: 'metrics', time_ms: Date.now(), stage: 'grpo', step: 8, values }]); \
          const ticks = [...document.querySelectorAll('[data-chart=\"Tokens a second\"] .tick')]; \
-         return [ticks.some((it) => it.textContent === '2,000,000'), ticks.filter((it) => it.getBBox().x < 0).length]; })()",
+         return [ticks.some((it) => /^[1-9]00,000$/.test(it.textContent)), ticks.filter((it) => it.getBBox().x < 0).length]; })()",
     );
     assert_eq!(cut, json!([true, 0]), "large numbers beside an axis are whole");
 }
