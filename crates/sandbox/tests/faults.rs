@@ -94,7 +94,7 @@ fn a_zygote_or_a_program_that_is_killed_costs_no_program_its_verdict() {
     for outcome in outcomes.into_iter().flatten() {
         // Killed twice by us, a program looks like one that kills itself: no better is known.
         let verdict = outcome.verdict().name();
-        assert!(matches!(verdict, "pass" | "crashed"), "{verdict}");
+        assert!(matches!(verdict, "pass" | "crashed"), "{verdict}: {outcome:?}");
     }
     assert!(judge(&target, HONEST).unwrap().verdict().is_pass(), "it still judges");
 }
