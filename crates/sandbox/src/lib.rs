@@ -28,4 +28,4 @@ pub use zygote::interpreter_command;
 
 /// The version of the judge. Raised whenever a program could get another verdict than before: kept
 /// verdicts carry it.
-pub const JUDGE_VERSION: &str = "2";
+pub const JUDGE_VERSION: &str = "3";

@@ -267,8 +267,9 @@ impl ChildProcess {
 
     /// Whether it has written something that it was not asked for: an answer before its question.
     pub(crate) fn spoke_early(&self) -> bool {
-        let mut waiting = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
-        let mut is_there = || matches!(poll(&mut waiting, PollTimeout::ZERO), Ok(1));
+        // The end of a channel is not a word: a child that was killed is no program that guesses.
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_PEEK;
+        let is_there = || matches!(recv(self.channel.as_raw_fd(), &mut [0], flags), Ok(1..));
         self.inbox.is_ready() && (!self.inbox.is_empty() || is_there())
     }
 
