@@ -28,7 +28,7 @@ pub struct ScoreArgs {
     ///
     /// For a task without `tests` nothing is run, and its lines earn their static terms, as with
     /// `--skip-runtime`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "tasks", value_name = "FILE")]
     pub prompts: PathBuf,
 
     /// Output file [default: ROLLOUTS with the extension `.scored.jsonl`]
