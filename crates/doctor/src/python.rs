@@ -1,13 +1,11 @@
 //! The interpreter that Python programs will run on.
 
-use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use whetstone_core::config::Config;
-use whetstone_sandbox::{interpreter_command, start_problem};
+use whetstone_sandbox::{interpreter_command, output_within, start_problem};
 
 use crate::Finding;
 
@@ -57,37 +55,14 @@ fn parse(answer: &str) -> Option<((u32, u32, u32), PathBuf)> {
 }
 
 fn ask(command: &str) -> Result<String, String> {
-    let mut child = interpreter_command(command)
-        .args(["-I", "-S", "-c", ABOUT])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
+    let mut asked = interpreter_command(command);
+    let output = output_within(asked.args(["-I", "-S", "-c", ABOUT]).stdin(Stdio::null()), LIMIT)
         .map_err(|err| {
-            let problem = start_problem(command, &err).unwrap_or_else(|| err.to_string());
-            format!("cannot be started: {problem}")
-        })?;
-    if !ends_within(&mut child, LIMIT) {
-        return Err(format!("did not answer within {} s", LIMIT.as_secs()));
-    }
-    let mut answer = String::new();
-    let out = child.stdout.take().ok_or("has no output")?;
-    out.take(4096).read_to_string(&mut answer).map_err(|err| format!("cannot be read: {err}"))?;
-    Ok(answer)
-}
-
-/// Waits for a child with little output; kills it at the timeout.
-fn ends_within(child: &mut Child, limit: Duration) -> bool {
-    let start = Instant::now();
-    while start.elapsed() < limit {
-        if let Ok(Some(_)) = child.try_wait() {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-    false
+        let problem = start_problem(command, &err).unwrap_or_else(|| err.to_string());
+        format!("cannot be started: {problem}")
+    })?;
+    let output = output.ok_or_else(|| format!("did not answer within {} s", LIMIT.as_secs()))?;
+    String::from_utf8(output.stdout).map_err(|err| format!("cannot be read: {err}"))
 }
 
 #[cfg(test)]

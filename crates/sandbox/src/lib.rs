@@ -24,7 +24,7 @@ mod zygote;
 pub use judge::{Judge, Options, PlayTicket, StartError, Ticket};
 pub use start_problem::start_problem;
 pub use supervisor::{SCRATCH_BYTES, free_bytes, slots};
-pub use zygote::interpreter_command;
+pub use zygote::{interpreter_command, output_within};
 
 /// The version of the judge. Raised whenever a program could get another verdict than before: kept
 /// verdicts carry it.

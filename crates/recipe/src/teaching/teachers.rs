@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use whetstone_core::config::Config;
+use whetstone_remote::chat::Client;
 use whetstone_rollout::teach::{Embedded, NamedTeacher, References, Teacher};
 
 use super::remote::Remote;
@@ -90,21 +91,21 @@ impl Teachers {
 
     /// Reasons to doubt what servers answered, each a sentence.
     pub(super) fn doubts(&self) -> Vec<String> {
-        let servers = self.0.iter().filter_map(|one| match &one.teacher {
-            Asked::Server(remote) => Some(remote),
+        self.clients().flat_map(Client::doubts).collect()
+    }
+
+    fn clients(&self) -> impl Iterator<Item = &Client> {
+        self.0.iter().filter_map(|one| match &one.teacher {
+            Asked::Server(remote) => Some(remote.0.client()),
             Asked::Here(_) => None,
-        });
-        servers.flat_map(|remote| remote.0.client().doubts()).collect()
+        })
     }
 
     /// Tries that failed and were repeated, by what failed.
     pub(super) fn retried(&self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
-        for one in &self.0 {
-            let Asked::Server(remote) = &one.teacher else { continue };
-            for (label, count) in remote.0.client().retried() {
-                *all.entry(label).or_default() += count;
-            }
+        for (label, count) in self.clients().flat_map(Client::retried) {
+            *all.entry(label).or_default() += count;
         }
         all
     }

@@ -93,8 +93,8 @@ pub(super) fn files(
     Ok(Files { tasks, traces, reward_model, process_model, ..given })
 }
 
-/// Refuses the defaults of a new run for a resumed one that has no record of its files, where there are none: what it
-/// was started with had other names.
+/// Refuses to resume a run without a record of its inputs if the default input files do not exist: it was started
+/// with other files.
 pub(super) fn check_named(
     request: &RunRequest,
     known: Option<&Known>,

@@ -267,7 +267,7 @@ impl ChildProcess {
 
     /// Whether it has written something that it was not asked for: an answer before its question.
     pub(crate) fn spoke_early(&self) -> bool {
-        // The end of a channel is not a word: a child that was killed is no program that guesses.
+        // EOF would count as readable, but a child that was killed has not answered early: look for a byte.
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_PEEK;
         let is_there = || matches!(recv(self.channel.as_raw_fd(), &mut [0], flags), Ok(1..));
         self.inbox.is_ready() && (!self.inbox.is_empty() || is_there())

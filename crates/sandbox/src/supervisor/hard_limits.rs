@@ -68,8 +68,8 @@ impl HardLimits {
         }
     }
 
-    /// The limit of core dumps. Servers often allow none at all: then there are none for programs either, but a
-    /// dump may still go to a program of the machine's, which is its administrator's choice. Where the judge
+    /// The limit of core dumps. Servers often set a hard limit of 0: then programs have 0 too, and the kernel may still
+    /// pipe a dump to the handler that the administrator configured. Where the judge
     /// does not have to see a program's open files, the program allows no dump anyway (`jail/harden.rs`).
     pub(crate) fn core(&self) -> u64 {
         CORE.min(self.core)
@@ -133,7 +133,7 @@ pub(crate) fn raise_core() {
     }
 }
 
-/// The limits in force that keep processes from starting, in brackets; nothing where there are none.
+/// The soft limits that can keep processes from starting, in brackets; empty if none is set.
 pub(crate) fn in_force() -> String {
     let limits = [
         ('v', Resource::RLIMIT_AS, Unit::Mebibytes),

@@ -15,6 +15,7 @@ mod shut;
 mod timed_output;
 
 pub use interpreter::interpreter_command;
+pub use timed_output::output_within;
 
 pub(crate) use handle::{Fds, Zygote};
 pub(crate) use shown::shown;

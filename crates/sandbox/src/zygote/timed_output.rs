@@ -24,7 +24,7 @@ struct Stream<R> {
 }
 
 /// What the command wrote, and how it ended; `None` if it was killed because it took longer than `limit`.
-pub(super) fn output_within(command: &mut Command, limit: Duration) -> io::Result<Option<Output>> {
+pub fn output_within(command: &mut Command, limit: Duration) -> io::Result<Option<Output>> {
     let deadline = Instant::now() + limit;
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
