@@ -235,6 +235,33 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_differ_are_named_and_figures_are_over_tasks_of_both() {
+        let with = |passed: &[u64], settings: &[(&str, &str)]| {
+            let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            Results { settings: settings.collect(), ..results(passed, &[1]) }
+        };
+        let same = ("eval.num_samples", "4");
+        let before =
+            with(&[4, 0], &[same, ("--model", "a"), ("the model's files", "1"), ("seed", "1")]);
+        let mut after =
+            with(&[4, 4], &[same, ("--model", "b"), ("eval.temperature", "0.5"), ("seed", "2")]);
+        after.by_task[1].figures.clear();
+        let found = Comparison::new(&before, &after, &[]).unwrap();
+        let value = |text: &str| Some(text.to_owned());
+        let expected = [
+            ("eval.temperature".to_owned(), [None, value("0.5")]),
+            ("seed".to_owned(), [value("1"), value("2")]),
+        ];
+        assert_eq!(found.settings, expected.into());
+        let rate = &found.figures[&Figure::SyntaxRate];
+        assert_eq!((rate.before.tasks, rate.after.tasks, rate.difference.tasks), (1, 1, 1));
+        assert!(
+            (rate.before.value - rate.after.value).abs() < 1e-12,
+            "the second task counts on no side"
+        );
+    }
+
+    #[test]
     fn tasks_that_flip_are_named_with_what_changed_most_first() {
         let (before, after) =
             (results(&[0, 2, 4, 3, 1], &[1, 4]), results(&[4, 3, 2, 0, 2], &[1, 2]));
