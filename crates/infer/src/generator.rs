@@ -12,7 +12,8 @@ use whetstone_kernels::sample::Rule;
 pub struct Prompt {
     /// Its tokens; none for a generator that renders conversations itself, such as a server.
     pub tokens: Vec<u32>,
-    /// The conversation that the tokens were rendered from; empty for plain text.
+    /// The conversation that the tokens were rendered from; empty for plain text. If it ends with the beginning of
+    /// an answer, the text of a completion begins with that.
     pub messages: Arc<[Message]>,
     /// Number of completions.
     pub samples: usize,

@@ -43,6 +43,8 @@ pub mod phases;
 pub mod preparing;
 pub mod preset;
 pub mod process_scoring;
+pub mod prompt_shown;
+pub mod prompting;
 pub mod prompts;
 pub mod quickstart;
 pub mod report;

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use whetstone_core::Completion;
 use whetstone_core::completion::{Finish, SampledTokens};
+use whetstone_core::prompt::begun_answer;
 use whetstone_kernels::sample::Request;
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::Tokenizer;
@@ -384,7 +385,8 @@ impl<'a> Work<'a> {
             finish = Finish::Stop;
         }
         let tokens = SampledTokens::new(ids, logps).expect("as many, finite and at most 0");
-        let text = text.into_text();
+        let begun = begun_answer(&turn.prompt.messages).unwrap_or_default();
+        let text = format!("{begun}{}", text.into_text());
         let completion = Completion { text, reasoning: None, finish, tokens: Some(tokens) };
         let SampleId { prompt, sample } = id;
         Ok(SampledCompletion { prompt, sample, completion })

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use whetstone_core::Task;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::config::PromptConfig;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_env::environment::Environment as _;
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Limits, Local};
@@ -17,15 +18,14 @@ use super::{Measure, Source, max_turns};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::tokens;
-use crate::{device, environment, local_model};
+use crate::{device, environment, local_model, prompting};
 
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
     let environment = environment::for_tasks(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
-    let place = find(measure)?;
-    let model = place.open()?;
+    let (place, model) = open(measure)?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let has_turns = !max_turns(&environment, measure.tasks).is_empty();
@@ -49,9 +49,23 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
     measure.evaluate(&about, &environment, &mut source)
 }
 
+/// The settings of the prompt with nothing left open.
+pub(super) fn settled_prompt(measure: &Measure<'_>) -> Result<PromptConfig, Failure> {
+    let place = find(measure)?;
+    prompting::settle(&measure.config.prompt, &place, &mut place.open()?, measure.observer)
+}
+
+/// The model, asked as the settled prompt says.
+fn open(measure: &Measure<'_>) -> Result<(Found, Pretrained), Failure> {
+    let place = find(measure)?;
+    let mut model = place.open()?;
+    model.use_prompt(&measure.config.prompt)?;
+    Ok((place, model))
+}
+
 /// The memory that sampling takes.
 pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
-    let model = find(measure)?.open()?;
+    let (_, model) = open(measure)?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let longest = if may_go_on(measure)? { room } else { longest(measure, &model)?.min(room) };
@@ -121,9 +135,9 @@ fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
 /// Tokens of the longest prompt.
 fn longest(measure: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
     let mut longest = 1;
+    let template = PromptTemplate::of(&measure.config.prompt)?;
     for task in measure.tasks {
-        let prompt = Prompt::new(task.view(), measure.config.prompt.language);
-        longest = longest.max(tokens(model, &prompt.messages())?.len());
+        longest = longest.max(tokens(model, &template.prompt(task.view())?.messages())?.len());
     }
     Ok(longest)
 }

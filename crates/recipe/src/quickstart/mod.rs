@@ -43,6 +43,7 @@ use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::phases::{Phases, Trained};
+use crate::prompting;
 use crate::report::{QuickstartReport, Stopped};
 use crate::student::Origin;
 use crate::tasks::{self, Tasks};
@@ -112,6 +113,7 @@ fn resume_command(run: &RunRequest) -> String {
 /// The settings of the run, with the path of the student that it will have.
 fn settings(run: &RunRequest) -> Result<Loaded, Failure> {
     let mut loaded = begin::settings(run, &[preset::layer()])?;
+    prompting::of_teacher(&mut loaded.config.prompt);
     let dir = Path::new(&loaded.config.run.dir).join(&run.name);
     if let Origin::Embedded(path) = Origin::of(&loaded.config, &dir) {
         loaded.config.student.model_name = path.display().to_string();

@@ -1,6 +1,7 @@
 //! Rollouts of a model on this machine.
 
 use whetstone_core::Task;
+use whetstone_core::config::Config;
 use whetstone_infer::{Limits, Local};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
@@ -9,10 +10,11 @@ use whetstone_model::template::ChatTemplate;
 use whetstone_rollout::collect::RenderError;
 use whetstone_rollout::sample::{SampleError, SampleSummary};
 
-use super::{MAX_NEW_TOKENS, SampleJob, Source};
+use super::{MAX_NEW_TOKENS, RolloutRequest, SampleJob, Source};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::{self, tokens};
+use crate::observer::Observer;
 use crate::{device, text};
 
 /// Tokens of a reply, and of the prompts.
@@ -26,8 +28,9 @@ struct Lengths {
 /// Samples; `None` if it was stopped.
 pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure> {
     let began = std::time::Instant::now();
-    let place = find(job)?;
-    let model = place.open()?;
+    let place = find(job.request, job.config, job.observer)?;
+    let mut model = place.open()?;
+    model.use_prompt(&job.config.prompt)?;
     let lengths = lengths(job, &model)?;
     say_limit(job, lengths.reply);
     let device = device::open(job.config, job.request.threads, job.observer)?;
@@ -55,7 +58,8 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure>
 
 /// The memory that sampling takes.
 pub(super) fn memory(job: &SampleJob<'_>) -> Result<Plan, Failure> {
-    let model = find(job)?.open()?;
+    let mut model = find(job.request, job.config, job.observer)?.open()?;
+    model.use_prompt(&job.config.prompt)?;
     let Lengths { reply, prompt } = lengths(job, &model)?;
     let work = Work {
         batch: Limits::default().sequences,
@@ -67,13 +71,17 @@ pub(super) fn memory(job: &SampleJob<'_>) -> Result<Plan, Failure> {
 }
 
 /// The model that is meant.
-fn find(job: &SampleJob<'_>) -> Result<Found, Failure> {
-    let name = job.request.model.as_deref().ok_or(Failure::Usage {
+pub(super) fn find(
+    request: &RolloutRequest,
+    config: &Config,
+    observer: &dyn Observer,
+) -> Result<Found, Failure> {
+    let name = request.model.as_deref().ok_or(Failure::Usage {
         problem: "no model is named",
         hint: "name it with `--model`, or a server with `--server`",
     })?;
-    let around = Around::of(job.config, job.observer);
-    find::find(name, &around)?.with_adapter(job.request.adapter.as_deref())
+    let around = Around::of(config, observer);
+    find::find(name, &around)?.with_adapter(request.adapter.as_deref())
 }
 
 fn lengths(job: &SampleJob<'_>, model: &Pretrained) -> Result<Lengths, Failure> {

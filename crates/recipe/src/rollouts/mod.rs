@@ -19,10 +19,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use whetstone_config::Sources;
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, PromptConfig};
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::message::Message;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment as _};
 use whetstone_env::registry::Environments;
@@ -38,6 +38,7 @@ use crate::dry_run::Outcome;
 use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
 use crate::observer::Observer;
+use crate::prompting;
 use crate::text::counted;
 
 /// Tokens of a reply at most, where a model's context allows that.
@@ -93,7 +94,8 @@ pub fn run(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<SampleSummary>>, Failure> {
-    let config = request.sources.load(&[]).map_err(Failure::Config)?.config;
+    let mut config = request.sources.load(&[]).map_err(Failure::Config)?.config;
+    config.prompt = settled_prompt(request, &config, observer)?;
     check_outputs([request.prompts.as_path()], [request.out.as_path()])
         .map_err(SampleError::from)?;
     let tasks = drawn(request)?;
@@ -110,6 +112,19 @@ pub fn run(
         return Ok(Outcome::plan(dry_run::run(&job)?));
     }
     job.run().map(Outcome::Done)
+}
+
+/// The settings of the prompt with nothing left open.
+fn settled_prompt(
+    request: &RolloutRequest,
+    config: &Config,
+    observer: &dyn Observer,
+) -> Result<PromptConfig, Failure> {
+    if request.server.is_some() {
+        return Ok(prompting::of_server(&config.prompt));
+    }
+    let found = local::find(request, config, observer)?;
+    prompting::settle(&config.prompt, &found, &mut found.open()?, observer)
 }
 
 /// The tasks of the file, or those that are drawn from it, in its order.
@@ -195,7 +210,7 @@ impl SampleJob<'_> {
     /// The conversation that a task begins with: the one that training and evaluation send.
     fn messages(&self, task: &Task) -> Result<Vec<Message>, EnvError> {
         if task.is_program(&self.config.env.kind) {
-            return Ok(Prompt::new(task.view(), self.config.prompt.language).messages().to_vec());
+            return Ok(PromptTemplate::of(&self.config.prompt)?.prompt(task.view())?.messages());
         }
         let episode = self.environments.open(task, Seed::new(self.config.seed))?;
         Ok(episode.messages().to_vec())
@@ -265,7 +280,7 @@ impl SampleJob<'_> {
         let (request, config) = (self.request, self.config);
         let own = [
             ("the tasks", suite(self.tasks)),
-            ("prompt.language", format!("{:?}", config.prompt.language)),
+            ("prompt", prompting::identity(&config.prompt)),
             ("env.kind", config.env.kind.clone()),
             ("--step", request.step.to_string()),
             ("--group-size", request.group_size.to_string()),

@@ -26,6 +26,7 @@ use crate::dry_run::Outcome;
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
+use crate::prompting;
 use crate::text::counted;
 
 /// The metrics on the progress line.
@@ -63,6 +64,8 @@ pub fn run(
         });
     }
     let Inputs { tasks, held_out, traces } = Inputs::read(&files, config, observer)?;
+    let loaded = prompting::of_training(loaded, request.from.as_deref(), &traces, observer)?;
+    let config = &loaded.config;
     // Of recorded rollouts nothing is judged but held-out tasks.
     let sampled = if files.rollouts.is_none() { tasks.as_slice() } else { &[] };
     if files.rollouts.is_none() {

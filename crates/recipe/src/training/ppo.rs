@@ -25,6 +25,7 @@ use crate::dry_run::Outcome;
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
+use crate::prompting;
 
 /// The metrics on the progress line.
 const SHOWN: Shown = &[
@@ -55,6 +56,9 @@ pub fn run(
     let files = files(given, config, adapter.as_deref(), known.as_ref())?;
     inputs::check_named(request, known.as_ref(), &files)?;
     let Inputs { tasks, held_out, .. } = Inputs::read(&files, config, observer)?;
+    let first = files.adapter.as_deref().and_then(Path::parent);
+    let loaded = prompting::of_training(loaded, request.from.as_deref().or(first), &[], observer)?;
+    let config = &loaded.config;
     Plan::ppo(config, tasks.len())?;
     if config.reward.model.is_empty() {
         observer.note(&"rewards are the judge's; `--reward-model DIR` pays by a reward model too");
