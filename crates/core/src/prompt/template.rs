@@ -75,7 +75,7 @@ impl PromptTemplate {
         environment
             .add_template_owned(NAME, source.to_owned())
             .map_err(|err| PromptError::Syntax { problem: problem(&err) })?;
-        let digest = digest(source, settings);
+        let digest = digest(name, source, settings);
         let mut template = Self {
             environment,
             name,
@@ -218,13 +218,17 @@ fn source(settings: &PromptConfig) -> Result<(&'static str, &str), PromptError> 
 }
 
 /// The digest of everything that decides the text of a prompt.
-fn digest(source: &str, settings: &PromptConfig) -> String {
+fn digest(name: &str, source: &str, settings: &PromptConfig) -> String {
     let PromptConfig { system, thinking, prefill, language, .. } = settings;
     let language = match language {
         PromptLanguage::En => "en",
         PromptLanguage::Zh => "zh",
     };
-    let thinking = thinking.to_string();
+    // The unified prompt asks for tags, also where the settings leave that to it.
+    let thinking = match thinking {
+        ThinkingMode::Auto if name == UNIFIED => ThinkingMode::Tags.to_string(),
+        thinking => thinking.to_string(),
+    };
     let mut hasher = blake3::Hasher::new();
     for part in [source, system, &thinking, prefill, language] {
         hasher.update(&(part.len() as u64).to_le_bytes());
