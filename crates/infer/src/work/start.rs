@@ -326,7 +326,8 @@ mod tests {
 
     use super::super::{Memory, Model};
     use super::*;
-    use crate::generator::{Limits, News, Prompt};
+    use crate::generator::{News, Prompt};
+    use crate::limits::Limits;
 
     /// Prompts of these lengths with `samples` samples each; returns which are admitted, with how
     /// many samples, until memory is full.

@@ -7,7 +7,7 @@ use whetstone_core::config::Config;
 use whetstone_core::{Message, Seed, Task};
 use whetstone_env::registry::Environments;
 use whetstone_eval::{Measured, Measuring, measure};
-use whetstone_infer::{Limits, Local, Rule};
+use whetstone_infer::{Local, Rule, SampledModel, SamplingJob};
 use whetstone_rollout::collect::Collecting;
 use whetstone_train::Student;
 
@@ -46,8 +46,17 @@ impl Suite<'_> {
             on_progress: &|now| show_sampled(&*progress, now),
             stop: self.stop,
         };
+        let job = SamplingJob {
+            sequences: self.tasks.len().saturating_mul(samples).min(AT_A_TIME),
+            tokens: student.decoder.positions(),
+        };
+        let sampled = SampledModel {
+            config: &student.model.config,
+            device: student.decoder.device(),
+            eight_bit: self.config.student.load_in_8bit,
+        };
         let mut generator =
-            Local::new(&student.decoder, &student.model.tokenizer, Limits::default());
+            Local::new(&student.decoder, &student.model.tokenizer, sampled.limits(job));
         let measured = measure(&measuring, &mut generator, self.tasks);
         progress.finish();
         Ok(measured?)
