@@ -25,6 +25,7 @@
 
 mod check;
 mod generator;
+mod headway;
 mod limits;
 mod local;
 mod pages;
@@ -35,6 +36,7 @@ pub use generator::{
     Conversations, GenerateError, Generator, News, Prompt, SampleId, Sampled, SampledCompletion,
     TurnPrompt, Until, Usage,
 };
+pub use headway::{Headway, Watch};
 pub use limits::{Limits, SampledModel, SamplingJob, SamplingMemory};
 pub use local::Local;
 pub use whetstone_kernels::sample::Rule;

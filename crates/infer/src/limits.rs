@@ -115,8 +115,10 @@ impl SamplingMemory {
         let taken =
             |rows: usize| further(rows).saturating_add(sequence.saturating_mul(rows as u64));
         let asked = job.sequences.next_multiple_of(FEWEST_ROWS).clamp(FEWEST_ROWS, MOST_ROWS);
-        let all = (FEWEST_ROWS..=asked).step_by(FEWEST_ROWS).rev();
-        let rows = all.into_iter().find(|&rows| taken(rows) <= room).unwrap_or(FEWEST_ROWS);
+        let mut rows = asked;
+        while rows > FEWEST_ROWS && taken(rows) > room {
+            rows -= FEWEST_ROWS;
+        }
         (rows, room.saturating_sub(further(rows)))
     }
 }

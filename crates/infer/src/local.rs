@@ -11,6 +11,7 @@ use crate::generator::{
     Conversations, GenerateError, Generator, News, Prompt, SampleId, Sampled, SampledCompletion,
     TurnPrompt, Until, Usage,
 };
+use crate::headway::Watch;
 use crate::limits::Limits;
 use crate::work::{Memory, Model, Work, page_counts, room};
 
@@ -20,6 +21,7 @@ pub struct Local<'a> {
     decoder: &'a Decoder,
     tokenizer: &'a Tokenizer,
     limits: Limits,
+    watch: Option<Watch<'a>>,
     /// Kept from call to call.
     memory: Option<Memory>,
 }
@@ -27,7 +29,14 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// Completes with `decoder`, whose tokens are `tokenizer`'s.
     pub fn new(decoder: &'a Decoder, tokenizer: &'a Tokenizer, limits: Limits) -> Self {
-        Self { decoder, tokenizer, limits, memory: None }
+        Self { decoder, tokenizer, limits, watch: None, memory: None }
+    }
+
+    /// Is looked at by `watch` while it works. When that breaks, a call ends as if no more completions were wanted:
+    /// within a step, and on a processor within a layer of a prompt.
+    #[must_use]
+    pub fn watched(self, watch: Watch<'a>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Like [`Generator::generate`], but shows the text of samples while they are drawn, too. The samples are the
@@ -167,7 +176,7 @@ impl Generator for Local<'_> {
         let pages = self.pages(&first.prompts, most)?;
         let memory = self.memory(pages, most);
         let model = Model { decoder: self.decoder, tokenizer: self.tokenizer };
-        let mut work = Work::new(model, memory, most);
+        let mut work = Work::new(model, memory, most).watched(self.watch);
         let outcome = work.take_in(first).and_then(|()| work.run(conversations));
         let (memory, usage) = work.end();
         self.memory = Some(memory);

@@ -50,6 +50,7 @@ pub mod retries;
 pub mod reward_scoring;
 pub mod rollouts;
 mod sample_lines;
+mod sampling_watch;
 pub mod scoring;
 mod scratch;
 pub mod shell;

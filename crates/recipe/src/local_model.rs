@@ -5,9 +5,8 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use whetstone_core::Message;
-use whetstone_core::config::{Config, DeviceChoice};
+use whetstone_core::config::Config;
 use whetstone_model::Pretrained;
-use whetstone_model::memory::Target;
 use whetstone_model::template::Options;
 
 use crate::find::Found;
@@ -43,14 +42,6 @@ fn stamp(path: &Path) -> String {
 /// Tokens that a prompt may have beside a completion; none if a completion may fill the whole context.
 pub(crate) fn room(model: &Pretrained, max_tokens: usize) -> Option<usize> {
     Some(model.config.positions.saturating_sub(max_tokens)).filter(|room| *room > 0)
-}
-
-/// Where the model's memory is.
-pub(crate) fn target(config: &Config) -> Target {
-    match config.run.device() {
-        Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
-        _ => Target::Cpu,
-    }
 }
 
 /// The tokens of a conversation. A model without a chat template gets the messages as paragraphs of

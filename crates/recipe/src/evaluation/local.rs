@@ -6,7 +6,7 @@ use whetstone_core::Task;
 use whetstone_core::prompt::Prompt;
 use whetstone_env::environment::Environment as _;
 use whetstone_eval::{Evaluated, make_room};
-use whetstone_infer::{Limits, Local, SampledModel, SamplingJob};
+use whetstone_infer::{Headway, Limits, Local, SampledModel, SamplingJob, Watch};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
 use whetstone_model::memory::Plan;
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::tokens;
 use crate::observer::Silent;
+use crate::sampling_watch::SamplingWatch;
 use crate::{device, environment, local_model};
 
 /// Evaluates the model; `None` if it was stopped.
@@ -39,7 +40,11 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
     let job = SamplingJob { sequences: sequences(measure), tokens: longest + max_tokens };
     let eight_bit = measure.request.eight_bit;
     let sampled = SampledModel { config: &model.config, device: &device, eight_bit };
-    let mut local = Local::new(&decoder, &model.tokenizer, sampled.limits(job));
+    let progress = measure.observer.progress("sample");
+    let watch = SamplingWatch::new(&*progress, measure.stop);
+    let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+    let local = Local::new(&decoder, &model.tokenizer, sampled.limits(job));
+    let mut local = local.watched(Watch(&look));
     let mut source = Source {
         generator: &mut local,
         tokenizer: Some(model.tokenizer.digest()),
@@ -49,6 +54,7 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
         thinking_opened: model.template.as_ref().is_some_and(ChatTemplate::opens_thinking),
         max_tokens,
         max_prompt_tokens: longest,
+        progress: &*progress,
     };
     measure.evaluate(&about, &environment, &mut source)
 }

@@ -1,7 +1,7 @@
 //! Rollouts of a model on this machine.
 
 use whetstone_core::Task;
-use whetstone_infer::{Limits, Local, SampledModel, SamplingJob};
+use whetstone_infer::{Headway, Limits, Local, SampledModel, SamplingJob, Watch};
 use whetstone_kernels::Device;
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::{self, tokens};
 use crate::observer::Silent;
+use crate::sampling_watch::SamplingWatch;
 use crate::{device, text};
 
 /// Tokens of a reply, and of the prompts.
@@ -42,8 +43,12 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure>
     let limits = sampled(job, &model, &device).limits(asked(job, &lengths));
     let mut identity = local_model::identity(&place, job.config);
     identity.push(("--8bit", job.request.eight_bit.to_string()));
+    let progress = job.observer.progress("reply");
+    let watch = SamplingWatch::new(&*progress, job.stop);
+    let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+    let local = Local::new(&decoder, &model.tokenizer, limits);
     job.sample(&mut Source {
-        generator: &mut Local::new(&decoder, &model.tokenizer, limits),
+        generator: &mut local.watched(Watch(&look)),
         model: &place.name,
         tokenizer: Some(&model.tokenizer.digest()),
         render: &|messages| {
@@ -53,6 +58,7 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure>
         max_tokens: lengths.reply,
         max_prompt_tokens: lengths.prompt,
         identity,
+        progress: &*progress,
     })
 }
 
