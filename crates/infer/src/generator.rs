@@ -91,21 +91,6 @@ impl Usage {
     }
 }
 
-/// Limits on concurrent work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of keys and values.
-    pub cache_bytes: usize,
-    /// Sequences of a step.
-    pub sequences: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { cache_bytes: 1 << 30, sequences: 64 }
-    }
-}
-
 /// Why generation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {

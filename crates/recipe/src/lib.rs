@@ -52,6 +52,7 @@ pub mod retries;
 pub mod reward_scoring;
 pub mod rollouts;
 mod sample_lines;
+mod sampling_watch;
 pub mod scoring;
 mod scratch;
 pub mod shell;

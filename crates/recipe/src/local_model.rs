@@ -5,10 +5,9 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use whetstone_core::Message;
-use whetstone_core::config::{Config, DeviceChoice};
+use whetstone_core::config::Config;
 use whetstone_core::prompt::begun_answer;
 use whetstone_model::Pretrained;
-use whetstone_model::memory::Target;
 use whetstone_model::template::Options;
 
 use crate::find::Found;
@@ -44,14 +43,6 @@ fn stamp(path: &Path) -> String {
 /// Tokens that a prompt may have beside a completion; none if a completion may fill the whole context.
 pub(crate) fn room(model: &Pretrained, max_tokens: usize) -> Option<usize> {
     Some(model.config.positions.saturating_sub(max_tokens)).filter(|room| *room > 0)
-}
-
-/// Where the model's memory is.
-pub(crate) fn target(config: &Config) -> Target {
-    match config.run.device() {
-        Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
-        _ => Target::Cpu,
-    }
 }
 
 /// Messages as paragraphs of plain text, for a model without a chat template. An answer that is begun stands as it is.

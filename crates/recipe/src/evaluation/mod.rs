@@ -198,6 +198,7 @@ struct Source<'a> {
     thinking_opened: bool,
     max_tokens: usize,
     max_prompt_tokens: usize,
+    progress: &'a dyn Progress,
 }
 
 impl Measure<'_> {
@@ -277,7 +278,6 @@ impl Measure<'_> {
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
         let about = &About { max_turns: max_turns(environment, self.tasks), ..about.clone() };
-        let progress = self.observer.progress("sample");
         let collecting = Collecting {
             environment,
             render: source.render,
@@ -300,12 +300,12 @@ impl Measure<'_> {
             seed: Seed::new(self.config.seed).derive("eval", 0),
             directory: &self.request.out,
             earlier: self.earlier(),
-            on_progress: &|now| show_sampled(&*progress, now),
+            on_progress: &|now| show_sampled(source.progress, now),
             stop: self.stop,
         };
         let loading = self.began.elapsed();
         let evaluated = evaluate(&evaluating, source.generator, self.tasks);
-        progress.finish();
+        source.progress.finish();
         let evaluated = evaluated?;
         if let Some(evaluated) = &evaluated {
             self.observer.note(&times(loading, &evaluated.times));

@@ -49,7 +49,7 @@ use crate::student::Origin;
 use crate::tasks::{self, Tasks};
 use crate::text::estimate;
 use crate::training::grpo;
-use crate::training::said::announce;
+use crate::training::said::{Announced, announce};
 use crate::training::steps::{self, Training};
 use crate::training::taught::{TraceFile, with_traces};
 use crate::training::{RunRequest, begin};
@@ -267,7 +267,13 @@ impl Quickstart<'_> {
             let taught = traces.teach(ids, student, self.config)?;
             taught.left_out.warn(self.observer);
             let taught = taught.rows;
-            announce(student, self.config, &taught, self.observer)?;
+            let announced = Announced {
+                student,
+                config: self.config,
+                taught: &taught,
+                held_out: tasks.held_out.len(),
+            };
+            announce(&announced, self.observer)?;
             let with_traces = with_traces(&tasks.train, &taught);
             let training = Training {
                 reward_model: None,

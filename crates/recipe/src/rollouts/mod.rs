@@ -37,7 +37,7 @@ use whetstone_rollout::sample::{
 use crate::dry_run::Outcome;
 use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
-use crate::observer::Observer;
+use crate::observer::{Observer, Progress};
 use crate::prompting;
 use crate::text::counted;
 
@@ -191,6 +191,7 @@ struct Source<'a> {
     max_prompt_tokens: usize,
     /// What identifies the model.
     identity: Vec<(&'static str, String)>,
+    progress: &'a dyn Progress,
 }
 
 impl SampleJob<'_> {
@@ -218,7 +219,6 @@ impl SampleJob<'_> {
 
     fn sample(&self, source: &mut Source<'_>) -> Result<Option<SampleSummary>, Failure> {
         let began = Instant::now();
-        let progress = self.observer.progress("reply");
         let prompt = |task: &Task| -> Result<TaskPrompt, RenderError> {
             let messages: Arc<[Message]> = self.messages(task)?.into();
             Ok(TaskPrompt { tokens: (source.render)(&messages)?.into(), messages })
@@ -240,13 +240,14 @@ impl SampleJob<'_> {
             settings: &self.settings(source),
             earlier: self.earlier(),
             on_progress: &|done, all| {
+                let progress = source.progress;
                 progress.reach(done as u64, all as u64);
                 progress.phase("sampling", done, all);
             },
             stop: self.stop,
         };
         let sampled = sample(&sampling, source.generator, self.tasks);
-        progress.finish();
+        source.progress.finish();
         let sampled = sampled?;
         if let Some(summary) = &sampled {
             self.say(summary, began);

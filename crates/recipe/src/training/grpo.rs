@@ -18,7 +18,7 @@ use super::begin::{self, Begun};
 use super::inputs::{self, Inputs};
 use super::planned::{self, Planned};
 use super::recorded::{self, RolloutFile};
-use super::said::{announce, arithmetic};
+use super::said::{Announced, announce, arithmetic};
 use super::steps::{Training, probe, train};
 use super::taught::{TraceFile, with_traces};
 use super::{End, RunRequest, left_out};
@@ -108,7 +108,9 @@ pub fn run(
     let taught = traces.teach(tasks.iter().map(|task| &task.id), &student, config)?;
     taught.left_out.warn(observer);
     taught.check(config, files.traces.as_deref())?;
-    announce(&student, config, &taught.rows, observer)?;
+    let announced =
+        Announced { student: &student, config, taught: &taught.rows, held_out: held_out.len() };
+    announce(&announced, observer)?;
     let tasks = with_traces(&tasks, &taught.rows);
     start.run(&mut student, &training(Source::Tasks(&tasks), SHOWN, &held_out), observer)
 }
