@@ -11,6 +11,12 @@
 //! `step` is of step 0.
 //! Fields we do not know pass through untouched.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::completion::Finish;
+use crate::extract::{Cause, Reply};
 use crate::judgement::Infrastructure;
 use crate::outcome::{Evidence, Outcome};
 use crate::task::TaskId;
@@ -99,6 +105,36 @@ impl Wire for RolloutLine {
     }
 }
 
+/// What is read of a turn: thinking that a server sent apart from the text.
+#[derive(Deserialize)]
+struct TurnThinking<'a> {
+    #[serde(borrow, default)]
+    reasoning: Option<Cow<'a, str>>,
+}
+
+impl RolloutLine {
+    /// The cause of a verdict that is about the form of the reply; see [`Cause`].
+    ///
+    /// Lines of other tools may have anything in `meta`; what is no field of ours is taken for unknown.
+    pub fn cause(&self) -> Option<Cause> {
+        let Some(Score::Scored { outcome, .. }) = &self.score else { return None };
+        let verdict = outcome.judgement()?.verdict();
+        if verdict.is_pass() {
+            return None;
+        }
+        let reasoning = self
+            .noted::<Vec<TurnThinking<'_>>>("turns")
+            .and_then(|mut turns| turns.pop()?.reasoning);
+        let opened = self.noted("thinking_opened").unwrap_or(false);
+        let reply = Reply { text: &self.text, reasoning: reasoning.as_deref(), opened };
+        Cause::of(verdict, reply, self.noted::<Finish>("finish"))
+    }
+
+    fn noted<'a, T: Deserialize<'a>>(&'a self, field: &str) -> Option<T> {
+        serde_json::from_str(self.meta.get(field)?).ok()
+    }
+}
+
 /// The field of a line with the task's id: ours, or what other tools call it.
 ///
 /// # Errors
@@ -184,6 +220,25 @@ mod tests {
         assert_eq!((theirs.step, theirs.text.as_str()), (0, "t"));
         assert_eq!(theirs.to_line(), r#"{"step":0,"prompt_id":"a","text":"t","meta":{}}"#);
         assert!(parse(r#"{"task_id":"a","completion":"t","text":"u"}"#).is_err());
+    }
+
+    #[test]
+    fn the_cause_of_a_verdict_is_derived_from_the_reply_and_how_it_ended() {
+        let line = |text: &str, meta: &str| {
+            let validation = r#"{"verdict":"no_code","tests_passed":0,"tests_total":1,"cpu_ms":0.0,"isolation":null}"#;
+            let line = format!(
+                r#"{{"step":0,"prompt_id":"a","text":"{text}","meta":{meta},"validation":{validation},"reward":{{"total":0.0,"terms":{{}}}}}}"#
+            );
+            parse(&line).unwrap().cause().unwrap()
+        };
+        assert_eq!(line("I think", r#"{"finish":"stop"}"#), Cause::Prose);
+        assert_eq!(line("I think", r#"{"finish":"length"}"#), Cause::CutOff);
+        assert_eq!(line("I think", r#"{"finish":7,"turns":"two"}"#), Cause::Prose);
+        assert_eq!(line("I think", r#"{"thinking_opened":true}"#), Cause::ThinkingUnclosed);
+        let apart = r#"{"turns":[{"prompt":[],"finish":"stop"},{"reasoning":"x\n\u0060\u0060\u0060\ny\n"}]}"#;
+        assert_eq!(line("Done", apart), Cause::InThinking);
+        assert_eq!(parse(JUDGED).unwrap().cause(), None);
+        assert_eq!(parse(r#"{"prompt_id":"a","text":""}"#).unwrap().cause(), None);
     }
 
     #[test]
