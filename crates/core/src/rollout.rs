@@ -15,12 +15,12 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::completion::Finish;
 use crate::extract::{Cause, Reply};
 use crate::judgement::Infrastructure;
 use crate::outcome::{Evidence, Outcome};
 use crate::task::TaskId;
 use crate::validation::Validation;
+use crate::verdict::Verdict;
 use crate::wire::{Object, Wire, WireError};
 
 const VERSION: u64 = 1;
@@ -113,26 +113,28 @@ struct TurnThinking<'a> {
 }
 
 impl RolloutLine {
-    /// The cause of a verdict that is about the form of the reply; see [`Cause`].
-    ///
-    /// Lines of other tools may have anything in `meta`; what is no field of ours is taken for unknown.
+    /// The cause of its verdict, if that is about the form of the reply.
     pub fn cause(&self) -> Option<Cause> {
         let Some(Score::Scored { outcome, .. }) = &self.score else { return None };
-        let verdict = outcome.judgement()?.verdict();
-        if verdict.is_pass() {
-            return None;
-        }
-        let reasoning = self
-            .noted::<Vec<TurnThinking<'_>>>("turns")
-            .and_then(|mut turns| turns.pop()?.reasoning);
-        let opened = self.noted("thinking_opened").unwrap_or(false);
-        let reply = Reply { text: &self.text, reasoning: reasoning.as_deref(), opened };
-        Cause::of(verdict, reply, self.noted::<Finish>("finish"))
+        cause_of(outcome.judgement()?.verdict(), &self.text, &self.meta)
     }
+}
 
-    fn noted<'a, T: Deserialize<'a>>(&'a self, field: &str) -> Option<T> {
-        serde_json::from_str(self.meta.get(field)?).ok()
+/// The cause of a verdict that is about the form of a reply, from what the `meta` of its line says of how it ended;
+/// see [`Cause`]. Lines of other tools may have anything there; what is no field of ours is taken for unknown.
+pub fn cause_of(verdict: &Verdict, text: &str, meta: &Object) -> Option<Cause> {
+    if !Cause::is_of_form(verdict) {
+        return None;
     }
+    let turns = noted::<Vec<TurnThinking<'_>>>(meta, "turns");
+    let reasoning = turns.and_then(|mut turns| turns.pop()?.reasoning);
+    let opened = noted(meta, "thinking_opened").unwrap_or(false);
+    let reply = Reply { text, reasoning: reasoning.as_deref(), opened };
+    Cause::of(verdict, reply, noted(meta, "finish"))
+}
+
+fn noted<'a, T: Deserialize<'a>>(meta: &'a Object, field: &str) -> Option<T> {
+    serde_json::from_str(meta.get(field)?).ok()
 }
 
 /// The field of a line with the task's id: ours, or what other tools call it.

@@ -11,6 +11,10 @@
 //!
 //! The language that was asked for is not needed: thinking is looked for in the tags of either form.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::Form;
 use super::extraction::{Reply, outside_thinking};
 use super::scan::{Scan, ScanOptions, Section, scan};
@@ -42,6 +46,23 @@ pub enum Cause {
     Exception(&'static str),
 }
 
+/// How often each cause was found, by the names of the verdict and of the cause:
+/// `{"no_code":{"in_thinking":410,"prose":2}}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CauseCounts(BTreeMap<String, BTreeMap<String, u64>>);
+
+/// One of [`CauseCounts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CauseCount<'a> {
+    /// The verdict's name.
+    pub verdict: &'a str,
+    /// The cause's name.
+    pub cause: &'a str,
+    /// How often.
+    pub count: u64,
+}
+
 /// Exceptions that are told apart. A program may raise one of any name.
 const EXCEPTIONS: [&str; 18] = [
     "AttributeError",
@@ -68,6 +89,11 @@ const EXCEPTIONS: [&str; 18] = [
 const OTHER_EXCEPTION: &str = "another exception";
 
 impl Cause {
+    /// Whether a verdict is about the form of a reply, and so may have a cause.
+    pub fn is_of_form(verdict: &Verdict) -> bool {
+        !verdict.ran() || verdict.is_load_error()
+    }
+
     /// The cause of a verdict on a reply, which ended like this if that is known.
     ///
     /// # Example
@@ -82,9 +108,20 @@ impl Cause {
         match verdict {
             Verdict::NoCode => Some(of_no_code(reply, finish)),
             Verdict::SyntaxError => of_syntax_error(reply, finish),
-            Verdict::LoadError { kind } => Some(of_load_error(kind)),
-            _ => None,
+            other => Self::of_load_error(other),
         }
+    }
+
+    /// The cause of a verdict that a program did not load, which needs no reply.
+    ///
+    /// Loading a program runs nothing of its tests, so an assertion that fails then is its own.
+    pub fn of_load_error(verdict: &Verdict) -> Option<Self> {
+        let Verdict::LoadError { kind } = verdict else { return None };
+        if kind == "AssertionError" {
+            return Some(Self::OwnTest);
+        }
+        let known = EXCEPTIONS.into_iter().find(|known| known == kind);
+        Some(Self::Exception(known.unwrap_or(OTHER_EXCEPTION)))
     }
 
     /// Its name in files and tables.
@@ -100,6 +137,37 @@ impl Cause {
             Self::OwnTest => "own_test_failed",
             Self::Exception(name) => name,
         }
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl CauseCounts {
+    /// Counts one.
+    pub fn add(&mut self, verdict: &Verdict, cause: Cause) {
+        let causes = self.0.entry(verdict.name().to_owned()).or_default();
+        *causes.entry(cause.name().to_owned()).or_default() += 1;
+    }
+
+    /// Whether none was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How often a verdict of this name had this cause.
+    pub fn count(&self, verdict: &str, cause: &str) -> u64 {
+        self.0.get(verdict).and_then(|causes| causes.get(cause)).copied().unwrap_or(0)
+    }
+
+    /// Every count, by verdict and cause.
+    pub fn iter(&self) -> impl Iterator<Item = CauseCount<'_>> {
+        self.0.iter().flat_map(|(verdict, causes)| {
+            causes.iter().map(|(cause, &count)| CauseCount { verdict, cause, count })
+        })
     }
 }
 
@@ -130,15 +198,6 @@ fn of_syntax_error(reply: Reply<'_>, finish: Option<Finish>) -> Option<Cause> {
         Some(block) if block.is_in_other_language => Some(Cause::OtherLanguage),
         _ => None,
     }
-}
-
-/// Loading a program runs nothing of its tests, so an assertion that fails then is its own.
-fn of_load_error(kind: &str) -> Cause {
-    if kind == "AssertionError" {
-        return Cause::OwnTest;
-    }
-    let known = EXCEPTIONS.into_iter().find(|known| *known == kind);
-    Cause::Exception(known.unwrap_or(OTHER_EXCEPTION))
 }
 
 fn scan_reply(reply: Reply<'_>) -> Scan<'_> {
@@ -208,6 +267,28 @@ mod tests {
             assert_eq!(no_code(Reply::text(text), cut), "cut_off", "{text}");
         }
         assert_eq!(no_code(Reply::text(""), cut), "empty");
+    }
+
+    #[test]
+    fn causes_are_counted_by_verdict() {
+        let mut counts = CauseCounts::default();
+        let load = Verdict::LoadError { kind: "AssertionError".to_owned() };
+        for cause in [Cause::Prose, Cause::InThinking, Cause::Prose] {
+            counts.add(&Verdict::NoCode, cause);
+        }
+        counts.add(&load, Cause::OwnTest);
+        let text = r#"{"load_error":{"own_test_failed":1},"no_code":{"in_thinking":1,"prose":2}}"#;
+        assert_eq!(serde_json::to_string(&counts).unwrap(), text);
+        assert_eq!(serde_json::from_str::<CauseCounts>(text).unwrap(), counts);
+        let all: Vec<_> =
+            counts.iter().map(|found| (found.verdict, found.cause, found.count)).collect();
+        let expected = [
+            ("load_error", "own_test_failed", 1),
+            ("no_code", "in_thinking", 1),
+            ("no_code", "prose", 2),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!((counts.count("no_code", "prose"), counts.count("wrong", "prose")), (2, 0));
     }
 
     #[track_caller]

@@ -29,7 +29,7 @@ mod response;
 mod scan;
 mod tag;
 
-pub use cause::Cause;
+pub use cause::{Cause, CauseCount, CauseCounts};
 pub use extraction::{
     Code, Extraction, Origin, Reply, extract, may_be_all_thinking, opens_thinking, outside_thinking,
 };
