@@ -7,7 +7,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Sanitize};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
@@ -116,15 +116,18 @@ pub struct Setup<'a> {
     pub results: Option<&'a Arc<dyn ResultCache>>,
     /// What replaces parts of the Phaser environment.
     pub phaser: Option<&'a PhaserOptions>,
+    /// What is judged of a Python program. Anything but all of it is for evaluation alone, where no reward is paid.
+    pub sanitize: Sanitize,
 }
 
 impl<'a> Setup<'a> {
-    /// Programs are run, nothing is kept, and nothing is replaced.
+    /// Programs are run whole, nothing is kept, and nothing is replaced.
     pub fn new(
         config: &'a Config,
         start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
     ) -> Self {
-        Self { config, skip_runtime: false, start_judge, results: None, phaser: None }
+        let (skip_runtime, sanitize) = (false, Sanitize::Off);
+        Self { config, skip_runtime, start_judge, results: None, phaser: None, sanitize }
     }
 }
 

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use algorithm::{Algorithm, RatioOf};
 pub use around::{
     DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, QuickstartConfig, RunConfig, SandboxConfig,
+    Sanitize,
 };
 pub use grpo::{
     AdvantageBy, AdvantageOf, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy,

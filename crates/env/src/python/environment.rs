@@ -36,7 +36,9 @@ pub struct PythonEnvironment {
 /// Builds it with the judge of the settings.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
     let judge = (setup.start_judge)().map_err(BuildError::Judge)?;
-    Ok(Box::new(PythonEnvironment::new(setup.config, judge)?))
+    let mut environment = PythonEnvironment::new(setup.config, judge)?;
+    environment.rules.sanitize = setup.sanitize;
+    Ok(Box::new(environment))
 }
 
 /// What a program may use by the settings.

@@ -25,7 +25,7 @@ use crate::{device, environment, local_model, prompting};
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
-    let environment = environment::for_tasks(measure.config, measure.tasks)?;
+    let environment = environment::for_evaluation(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
     let (place, model) = open(measure)?;
     let max_tokens = measure.max_tokens(model.config.positions);
@@ -98,7 +98,7 @@ fn may_go_on(measure: &Measure<'_>) -> Result<bool, Failure> {
     let bound = measure.config.env.max_turns;
     let kind = &measure.config.env.kind;
     let others: Vec<&Task> = measure.tasks.iter().filter(|task| !task.is_program(kind)).collect();
-    let environment = environment::for_tasks(measure.config, others.iter().copied())?;
+    let environment = environment::for_evaluation(measure.config, others.iter().copied())?;
     Ok(bound > 1 || others.iter().any(|task| environment.max_turns(task) > 1))
 }
 

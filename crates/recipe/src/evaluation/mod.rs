@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use whetstone_config::{Loaded, Sources};
-use whetstone_core::config::{Config, PromptConfig};
+use whetstone_core::config::{Config, PromptConfig, Sanitize};
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::{PROGRAM, TaskId};
 use whetstone_core::{Seed, Task};
@@ -245,7 +245,11 @@ impl Measure<'_> {
         let env = &config.env;
         let kind = (env.kind != PROGRAM).then(|| ("env.kind", env.kind.clone()));
         let turns = (env.max_turns > 0).then(|| ("env.max_turns", env.max_turns.to_string()));
-        let settings = common.into_iter().chain(kind).chain(turns).chain(more);
+        let sanitize = match config.eval.sanitize {
+            Sanitize::Off => None,
+            Sanitize::EntryPoint => Some(("eval.sanitize", "entry_point".to_owned())),
+        };
+        let settings = common.into_iter().chain(kind).chain(turns).chain(sanitize).chain(more);
         let settings: BTreeMap<String, String> =
             settings.map(|(name, value)| (name.to_owned(), value)).collect();
         // How many replies episodes may have is known once their environments are built.

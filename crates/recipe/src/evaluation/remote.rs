@@ -18,7 +18,7 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
     let mut teacher = measure.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = measure.request.model.clone().unwrap_or(teacher.model_name);
-    let environment = environment::for_tasks(measure.config, measure.tasks)?;
+    let environment = environment::for_evaluation(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
     let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
     let server = Server::new(teacher.clone(), seed).map_err(Failure::ServerFlag)?;
