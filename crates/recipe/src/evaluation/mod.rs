@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use whetstone_config::{Loaded, Sources};
 use whetstone_core::config::{Config, PromptConfig, Sanitize};
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::task::{PROGRAM, TaskId};
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::Environment;
@@ -282,11 +283,13 @@ impl Measure<'_> {
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
         let about = &About { max_turns: max_turns(environment, self.tasks), ..about.clone() };
+        let prompt = PromptTemplate::of(&self.config.prompt)?;
         let collecting = Collecting {
             environment,
             render: source.render,
             thinking_opened: source.thinking_opened,
             rule: Rule::at(self.config.eval.temperature),
+            stop: prompt.stop(),
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
             // Few, so that little is lost if a server goes away.
