@@ -9,6 +9,7 @@ use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
 use crate::bootstrap::RESAMPLES;
+use crate::code::{ComparedCode, Replies};
 use crate::compared::Compared;
 use crate::episodes::{ComparedEpisodes, TaskPair};
 use crate::error::EvalError;
@@ -36,6 +37,12 @@ pub struct Comparison {
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
+    /// Replies with code, and what they add to pass@1, if both sides count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<ComparedCode>,
+    /// The same for greedy samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greedy_code: Option<ComparedCode>,
     /// Figures of the programs that both sides have.
     pub figures: BTreeMap<Figure, Compared>,
     /// Figures of episodes, if both sides have any.
@@ -79,6 +86,7 @@ impl Comparison {
         let both = before.greedy.is_some() && after.greedy.is_some();
         let greedy = both.then(|| Compared::of([&greedy[0], &greedy[1]], 1)).transpose()?;
         let (gained, lost) = flipped(before, after);
+        let pairs = paired(before, after);
         Ok(Self {
             v: 1,
             before: before.model.clone(),
@@ -88,7 +96,9 @@ impl Comparison {
             settings: other_settings(before, after),
             pass_at_k,
             greedy,
-            figures: figures(before, after),
+            code: ComparedCode::of(&pairs, Replies::Sampled),
+            greedy_code: ComparedCode::of(&pairs, Replies::Greedy),
+            figures: figures(&pairs),
             episodes: episodes(before, after),
             best_of: best_of(before, after),
             gained,
@@ -103,6 +113,14 @@ impl Flipped {
         let rate = |(passed, samples): (u64, u64)| 1000 * passed / samples.max(1);
         rate(self.after).cast_signed() - rate(self.before).cast_signed()
     }
+}
+
+/// Each task of the first with the same of the second.
+fn paired<'r>(before: &'r Results, after: &'r Results) -> Vec<(&'r TaskCount, &'r TaskCount)> {
+    let later: HashMap<&TaskId, &TaskCount> =
+        after.by_task.iter().map(|count| (&count.id, count)).collect();
+    let paired = |count: &'r TaskCount| Some((count, *later.get(&count.id)?));
+    before.by_task.iter().filter_map(paired).collect()
 }
 
 fn tallies(side: &Results, tally: impl Fn(&TaskCount) -> Tally) -> Vec<Tally> {
@@ -123,12 +141,9 @@ fn other_settings(before: &Results, after: &Results) -> BTreeMap<String, [Option
 }
 
 /// Each figure over the tasks that have it on both sides.
-fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
-    let later: HashMap<&TaskId, &TaskFigures> =
-        after.by_task.iter().map(|count| (&count.id, &count.figures)).collect();
-    let paired = |count: &TaskCount| Some(*later.get(&count.id)?);
+fn figures(pairs: &[(&TaskCount, &TaskCount)]) -> BTreeMap<Figure, Compared> {
     let pairs: Vec<(&TaskFigures, &TaskFigures)> =
-        before.by_task.iter().filter_map(|count| Some((&count.figures, paired(count)?))).collect();
+        pairs.iter().map(|(before, after)| (&before.figures, &after.figures)).collect();
     let of = |figure: Figure| {
         let difference = figure.difference(&pairs)?;
         // Both sides over the tasks of the difference, so that the three agree.

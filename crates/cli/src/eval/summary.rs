@@ -7,6 +7,7 @@ use std::path::Path;
 use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
 use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, points};
 
+use super::code;
 use super::episodes::{self, PARTS};
 use crate::printer::{Printer, Tone};
 use crate::summary::{self, CauseRow};
@@ -22,6 +23,7 @@ const MANY_CUT_OFF: u64 = 4;
 pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     let mut text = String::new();
     figures(&mut text, results);
+    code::whole(&mut text, results);
     programs(&mut text, results);
     episodes::whole(&mut text, results);
     best_of(&mut text, results);

@@ -52,6 +52,8 @@ mod tests {
             settings: BTreeMap::new(),
             pass_at_k: BTreeMap::new(),
             greedy: None,
+            code: None,
+            greedy_code: None,
             figures: BTreeMap::new(),
             episodes: Some(episodes),
             best_of: BTreeMap::new(),

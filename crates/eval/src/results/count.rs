@@ -22,6 +22,7 @@ use whetstone_record::batch::{Input, Line};
 use whetstone_rollout::measure::Tally;
 
 use super::{About, Part, Results, TaskCount, VERSION, suite};
+use crate::code::{CodeFigures, Replies};
 use crate::diversity::{self, ComparedSamples};
 use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
@@ -107,12 +108,17 @@ impl Results {
         let turns = turns(&mut rollout.meta, outcome);
         let evidence = &outcome.evidence;
         let passed = evidence.solved() == Some(true);
+        let has_code = evidence.judgement().map(|found| *found.verdict() != Verdict::NoCode);
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
         let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
         *verdicts.entry(evidence.name().to_owned()).or_default() += 1;
         if let (Some(judgement), Some(cause)) = (evidence.judgement(), cause) {
             let causes = if is_greedy { &mut self.greedy_causes } else { &mut self.causes };
             causes.add(judgement.verdict(), cause);
+        }
+        if let Some(has_code) = has_code {
+            let replies = if is_greedy { Replies::Greedy } else { Replies::Sampled };
+            task.no_code.get_or_insert_default().add(replies, has_code);
         }
         if is_greedy {
             task.greedy = Some(passed);
@@ -124,7 +130,7 @@ impl Results {
         if read.may_go_on || matches!(evidence, Evidence::Observed(_)) {
             read.episodes.add(outcome, turns);
         }
-        if evidence.judgement().is_some_and(|found| *found.verdict() != Verdict::NoCode) {
+        if has_code == Some(true) {
             read.compared.note(line, passed);
         }
         // A line from elsewhere may say anything there.
@@ -148,6 +154,8 @@ impl Results {
         self.pass_at_k = about.k.iter().map(of).collect::<Result<_, EvalError>>()?;
         self.num_samples = tallies.iter().map(|tally| tally.samples).max().unwrap_or_default();
         self.greedy = greedy(&counts);
+        self.code = CodeFigures::of(&self.by_task, Replies::Sampled);
+        self.greedy_code = CodeFigures::of(&self.by_task, Replies::Greedy);
         self.episodes = episodes(&counts, max_turns);
         let figure = |figure: Figure| {
             Some((figure, figure.estimate(counts.iter().map(|count| &count.figures))?))
@@ -248,8 +256,16 @@ impl TaskCount {
     }
 
     pub(crate) fn none(id: &TaskId) -> Self {
-        let (figures, best_of, episodes) = (TaskFigures::new(), BTreeMap::new(), None);
-        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures, episodes, best_of }
+        Self {
+            id: id.clone(),
+            samples: 0,
+            passed: 0,
+            greedy: None,
+            no_code: None,
+            figures: TaskFigures::new(),
+            episodes: None,
+            best_of: BTreeMap::new(),
+        }
     }
 }
 

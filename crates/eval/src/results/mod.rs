@@ -3,15 +3,15 @@
 //! ```json
 //! {"v":1,"model":"…","tasks":164,"num_samples":10,
 //!  "pass_at_k":{"1":{"value":0.4523,"low":0.41,"high":0.49,"tasks":164,"left_out":0}},
-//!  "greedy":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
+//!  "greedy":{…},"code":{"code_rate":{…},"pass_given_code":{…}},"greedy_code":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
 //!  "verdicts":{"pass":742,"wrong":890,"no_code":8},"greedy_verdicts":{…},
 //!  "causes":{"no_code":{"in_thinking":8}},"greedy_causes":{…},"errors":0,"errors_by_reason":{},
 //!  "cut_off":3,"rejected":0,"suite":"9f2c…","settings":{"eval.temperature":"1"},
 //!  "figures":{"syntax_rate":{"value":0.95,…},"tests_passed":{…},"quality":{…},"diversity":{…},"diversity_passing":{…}},
-//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"figures":{"syntax_rate":1.0,…}}]}
+//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"no_code":{"samples":1,"greedy":false},"figures":{"syntax_rate":1.0,…}}]}
 //! ```
 //!
-//! Files that were written before there were `figures` or `episodes` are read, and compared without them. Where tasks have
+//! Files that were written before there were `code`, `figures` or `episodes` are read, and compared without them. Where tasks have
 //! episodes ([`crate::episodes`]), there is more:
 //!
 //! ```json
@@ -40,6 +40,7 @@ use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
 use crate::best_of::BestOf;
+use crate::code::{CodeFigures, NoCode};
 use crate::episodes::{Episodes, TaskEpisodes};
 use crate::error::EvalError;
 use crate::estimate::Estimate;
@@ -84,6 +85,12 @@ pub struct Results {
     pub pass_at_k: BTreeMap<u32, Estimate>,
     /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
+    /// Replies with code, over all samples but the greedy ones; absent in files from before it was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeFigures>,
+    /// The same for greedy samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greedy_code: Option<CodeFigures>,
     /// Figures of the programs, over all samples but the greedy ones.
     pub figures: BTreeMap<Figure, Estimate>,
     /// Figures of episodes, over all samples but the greedy ones.
@@ -151,6 +158,9 @@ pub struct TaskCount {
     pub passed: u64,
     /// Whether the greedy sample passed, if it was judged.
     pub greedy: Option<bool>,
+    /// Replies without code, if it asks for programs; absent in files from before they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_code: Option<NoCode>,
     /// Figures of its programs; those that it has.
     #[serde(default, skip_serializing_if = "TaskFigures::is_empty")]
     pub figures: TaskFigures,

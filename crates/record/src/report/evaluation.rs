@@ -41,6 +41,8 @@ struct EvaluationFigures {
     num_samples: u64,
     pass_at_k: BTreeMap<String, IntervalFigure>,
     greedy: Option<IntervalFigure>,
+    code: Option<CodeFigures>,
+    greedy_code: Option<CodeFigures>,
     episodes: Option<EpisodeFigures>,
     by_source: BTreeMap<String, PartFigures>,
     by_difficulty: BTreeMap<String, PartFigures>,
@@ -64,6 +66,12 @@ struct EpisodeFigures {
     max_turns: u32,
     solved_within: BTreeMap<String, IntervalFigure>,
     means: BTreeMap<String, IntervalFigure>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CodeFigures {
+    code_rate: IntervalFigure,
+    pass_given_code: Option<IntervalFigure>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -214,7 +222,8 @@ mod tests {
             json!({"max_turns": 2, "solved_within": {"1": figure, "2": figure}, "means": means});
         json!({
             "v": 1, "model": HOSTILE, "tasks": 2, "num_samples": 2, "pass_at_k": {"1": figure},
-            "greedy": null, "episodes": episodes, "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
+            "greedy": null, "episodes": episodes, "code": {"code_rate": figure, "pass_given_code": null},
+            "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
             "causes": {"no_code": {"in_thinking": 3, (HOSTILE.repeat(20)): 1}},
             "by_source": {"a": {"tasks": 2, "pass_at_k": {}, "greedy": null, "episodes": episodes}},
         })
@@ -243,6 +252,8 @@ mod tests {
         assert_eq!((&found["type"], &found["completions"]), (&"evaluation".into(), &4.into()));
         assert_eq!(found["episodes"]["solved_within"]["2"]["high"], 0.6);
         assert_eq!(found["by_source"]["a"]["episodes"]["max_turns"], 2);
+        assert_eq!(found["code"]["code_rate"]["high"], 0.6);
+        assert!(found["code"]["pass_given_code"].is_null() && found["greedy_code"].is_null());
         assert!(found.get("by_task").is_none(), "{found}");
         assert_eq!(found["causes"], json!({"no_code": {"in_thinking": 3}}));
         let texts: Value = serde_json::from_str(&chunk(&page, "completions-0")).unwrap();
