@@ -43,6 +43,9 @@ pub struct Comparison {
     /// The same for greedy samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greedy_code: Option<ComparedCode>,
+    /// The second against the first with its best prompt, greedily, if the first was measured with several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_best_prompt: Option<OverBestPrompt>,
     /// Figures of the programs that both sides have.
     pub figures: BTreeMap<Figure, Compared>,
     /// Figures of episodes, if both sides have any.
@@ -54,6 +57,15 @@ pub struct Comparison {
     pub gained: Vec<Flipped>,
     /// Tasks that the first solves and the second does not.
     pub lost: Vec<Flipped>,
+}
+
+/// A gain over the best prompt of the start.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverBestPrompt {
+    /// Name and digest of that prompt.
+    pub prompt: String,
+    /// pass@1 with greedy decoding.
+    pub greedy: Compared,
 }
 
 /// A task that one side solves and the other does not.
@@ -83,6 +95,12 @@ impl Comparison {
         let of = |k: u32| Ok((k, Compared::of([&sides[0], &sides[1]], u64::from(k))?));
         let pass_at_k = wanted.into_iter().map(of).collect::<Result<_, EvalError>>()?;
         let greedy = [before, after].map(|side| tallies(side, TaskCount::greedy_tally));
+        let over_best_prompt =
+            before.best_prompt().filter(|_| after.greedy.is_some()).map(|best| {
+                let greedy = Compared::of([&best.tallies, &greedy[1]], 1)?;
+                Ok::<_, EvalError>(OverBestPrompt { prompt: best.prompt, greedy })
+            });
+        let over_best_prompt = over_best_prompt.transpose()?;
         let both = before.greedy.is_some() && after.greedy.is_some();
         let greedy = both.then(|| Compared::of([&greedy[0], &greedy[1]], 1)).transpose()?;
         let (gained, lost) = flipped(before, after);
@@ -98,6 +116,7 @@ impl Comparison {
             greedy,
             code: ComparedCode::of(&pairs, Replies::Sampled),
             greedy_code: ComparedCode::of(&pairs, Replies::Greedy),
+            over_best_prompt,
             figures: figures(&pairs),
             episodes: episodes(before, after),
             best_of: best_of(before, after),
@@ -215,6 +234,7 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 mod tests {
     use super::*;
     use crate::estimate::{Estimate, pass_at_k};
+    use crate::results::baseline::Baseline;
 
     /// Only its N matters here.
     const BEST: crate::best_of::BestOf = {
@@ -274,6 +294,29 @@ mod tests {
             (rate.before.value - rate.after.value).abs() < 1e-12,
             "the second task counts on no side"
         );
+    }
+
+    #[test]
+    fn a_gain_is_over_the_best_prompt_of_the_start() {
+        let mut before = results(&[4, 0, 0, 0], &[1]);
+        let after = results(&[4, 4, 4, 0], &[1]);
+        assert_eq!(Comparison::new(&before, &after, &[]).unwrap().over_best_prompt, None);
+        let other = results(&[1, 1, 0, 0], &[1]);
+        let by_task = other.by_task.iter().map(|task| TaskCount { samples: 1, ..task.clone() });
+        let other = Results { by_task: by_task.collect(), ..other };
+        let tallies: Vec<Tally> = other.by_task.iter().map(TaskCount::tally).collect();
+        let settings = BTreeMap::from([("prompt".to_owned(), "evalplus-1".to_owned())]);
+        let pass_at_k = [(1, pass_at_k(&tallies, 1).unwrap())].into();
+        let other = Results { settings, pass_at_k, ..other };
+        before.baseline_prompts = vec![Baseline::of(other, "evalplus").unwrap()];
+        let found = Comparison::new(&before, &after, &[]).unwrap().over_best_prompt.unwrap();
+        assert_eq!(found.prompt, "evalplus-1");
+        let Compared { before, after, difference } = found.greedy;
+        assert_eq!(
+            (before.value.to_bits(), after.value.to_bits()),
+            (0.5_f64.to_bits(), 0.75_f64.to_bits())
+        );
+        assert!((difference.value - 0.25).abs() < 1e-12);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use whetstone_eval::{CodeFigures, Compared, ComparedCode, Comparison, Difference, Results};
-use whetstone_recipe::text::{estimate, points};
+use whetstone_eval::{
+    CodeFigures, Compared, ComparedCode, Comparison, Difference, OverBestPrompt, Results,
+};
+use whetstone_recipe::text::{estimate, plain, points};
 
 use crate::figures::judged;
 use crate::printer::{Printer, Tone};
@@ -11,6 +13,10 @@ use crate::printer::{Printer, Tone};
 /// What to do about a start that answers without code.
 const CURE: &str = "replies without code became replies with code; measure the start with the prompts that it may \
                     answer better: `whet eval --baseline-prompts`";
+
+/// What to do where the start was measured with several prompts.
+const BASELINE: &str =
+    "replies without code became replies with code; look at the gain over the best prompt of A";
 
 /// The figures of a suite; older results have none.
 pub(super) fn whole(text: &mut String, results: &Results) {
@@ -48,9 +54,28 @@ pub(super) fn compared(text: &mut String, comparison: &Comparison, printer: Prin
             row(text, &format!("{name}pass@1 of these"), passes, printer);
         }
     }
+    let cure = if comparison.over_best_prompt.is_some() { BASELINE } else { CURE };
     for (name, found) in &replies {
-        parts(text, name, found, printer);
+        if parts(text, name, found) {
+            let word = printer.toned("most of this gain is format", Tone::Bad);
+            let _ = writeln!(text, "  {word}: {cure}");
+        }
     }
+}
+
+/// The gain over the best prompt of the start.
+pub(super) fn over_best_prompt(text: &mut String, comparison: &Comparison, printer: Printer) {
+    let Some(OverBestPrompt { prompt, greedy }) = &comparison.over_best_prompt else { return };
+    let (word, tone) = judged(&greedy.difference);
+    let word = printer.toned(word, tone);
+    let (before, after, prompt) =
+        (estimate(&greedy.before), estimate(&greedy.after), plain(prompt, 40));
+    let Difference { p, .. } = greedy.difference;
+    let change = points(&greedy.difference);
+    let _ = writeln!(
+        text,
+        "\n  greedy over A with its best prompt (`{prompt}`): {before} -> {after}, {change}, p {p:.4}  {word}"
+    );
 }
 
 fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {
@@ -62,11 +87,12 @@ fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {
     let _ = writeln!(text, "  {name:<22} {before:<22} {after:<22} {change:<28} {p:.4}  {word}");
 }
 
-/// Which part of the difference is more replies with code; nothing where as many had code.
-fn parts(text: &mut String, name: &str, found: &ComparedCode, printer: Printer) {
+/// Which part of the difference is more replies with code, and whether it is most of a gain; nothing where as many had
+/// code.
+fn parts(text: &mut String, name: &str, found: &ComparedCode) -> bool {
     let ComparedCode { format, rest, mostly_format, .. } = found;
     if format.abs() < 5e-4 {
-        return;
+        return false;
     }
     let [all, format, rest] = [format + rest, *format, *rest].map(|part| 100.0 * part);
     let _ = writeln!(
@@ -74,10 +100,7 @@ fn parts(text: &mut String, name: &str, found: &ComparedCode, printer: Printer) 
         "  {name}pass@1 {all:+.1} points = {format:+.1} by the share of replies with code {rest:+.1} by what they \
          contain"
     );
-    if *mostly_format {
-        let word = printer.toned("most of this gain is format", Tone::Bad);
-        let _ = writeln!(text, "  {word}: {CURE}");
-    }
+    *mostly_format
 }
 
 #[cfg(test)]
@@ -127,19 +150,15 @@ mod tests {
             mostly_format,
         };
         let mut text = String::new();
-        parts(&mut text, "greedy ", &of(true), Printer::new(true));
+        assert!(parts(&mut text, "greedy ", &of(true)));
         assert_eq!(
             text,
-            format!(
-                "  greedy pass@1 +18.8 points = +13.8 by the share of replies with code +5.0 by what they \
-                 contain\n  most of this gain is format: {CURE}\n"
-            )
+            "  greedy pass@1 +18.8 points = +13.8 by the share of replies with code +5.0 by what they \
+             contain\n"
         );
+        assert!(!parts(&mut text, "", &of(false)));
         text.clear();
-        parts(&mut text, "", &of(false), Printer::new(true));
-        assert!(!text.contains("format:"), "{text}");
-        text.clear();
-        parts(&mut text, "", &ComparedCode { format: 0.0, ..of(false) }, Printer::new(true));
+        assert!(!parts(&mut text, "", &ComparedCode { format: 0.0, ..of(true) }));
         assert_eq!(text, "", "as many replies had code");
     }
 }

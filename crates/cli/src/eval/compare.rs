@@ -58,6 +58,7 @@ fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String
         row(&mut text, &format!("best/{count}"), compared, printer);
     }
     episodes::compared(&mut text, comparison, Sides::LETTERS, printer);
+    code::over_best_prompt(&mut text, comparison, printer);
     code::compared(&mut text, comparison, printer);
     programs(&mut text, comparison, printer);
     let left_out = comparison

@@ -54,6 +54,7 @@ mod tests {
             greedy: None,
             code: None,
             greedy_code: None,
+            over_best_prompt: None,
             figures: BTreeMap::new(),
             episodes: Some(episodes),
             best_of: BTreeMap::new(),

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use serde::de::IgnoredAny;
+use whetstone_algo::Mean;
 use whetstone_core::Task;
 use whetstone_core::completion::Finish;
 use whetstone_core::jsonl::{LineError, LineProblem, MAX_LINE_BYTES, Records};
@@ -19,6 +20,7 @@ use whetstone_core::task::TaskId;
 use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::{Object, Wire};
 use whetstone_record::batch::{Input, Line};
+use whetstone_rollout::collect::record::TOKENS;
 use whetstone_rollout::measure::Tally;
 
 use super::{About, Part, Results, TaskCount, VERSION, suite};
@@ -76,6 +78,7 @@ impl Results {
             task.include(read);
             task.episodes = read.episodes.figures(&curve, read.unjudged);
         }
+        results.mean_tokens = mean_tokens(&read);
         let compared: Vec<ComparedSamples> = read.into_iter().map(|read| read.compared).collect();
         let diversities = diversity::figures(samples, tasks, &compared)?;
         for (task, mut more) in results.by_task.iter_mut().zip(diversities) {
@@ -136,6 +139,10 @@ impl Results {
         // A line from elsewhere may say anything there.
         let finish: Option<Finish> = rollout.meta.take("finish").ok().flatten();
         self.cut_off += u64::from(finish == Some(Finish::Length));
+        let tokens: Option<u64> = rollout.meta.take(TOKENS).ok().flatten();
+        if let Some(tokens) = tokens.and_then(|tokens| u32::try_from(tokens).ok()) {
+            read.tokens.add(f64::from(tokens));
+        }
     }
 
     fn failed(&mut self, reason: &str) {
@@ -203,6 +210,8 @@ struct TaskSamples {
     /// Replies at most, if that is known.
     max_turns: u32,
     episodes: EpisodeSums,
+    /// Tokens of a sample.
+    tokens: Mean,
 }
 
 impl TaskSamples {
@@ -216,6 +225,13 @@ impl TaskSamples {
 fn max_turns(read: &[TaskSamples]) -> u32 {
     let most = read.iter().map(|task| task.max_turns.max(task.episodes.most_turns));
     most.max().unwrap_or(1)
+}
+
+/// Tokens of a sample, over the tasks that say it.
+fn mean_tokens(read: &[TaskSamples]) -> Option<f64> {
+    let mut mean = Mean::default();
+    read.iter().filter_map(|task| task.tokens.get()).for_each(|tokens| mean.add(tokens));
+    mean.get()
 }
 
 /// The replies that an episode took: those that its environment answered, or those of the line.
@@ -255,7 +271,8 @@ impl TaskCount {
         }
     }
 
-    pub(crate) fn none(id: &TaskId) -> Self {
+    /// A task of which nothing is known.
+    pub fn none(id: &TaskId) -> Self {
         Self {
             id: id.clone(),
             samples: 0,

@@ -22,6 +22,7 @@
 //!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
+pub(crate) mod baseline;
 pub(crate) mod best_of;
 mod count;
 
@@ -39,6 +40,7 @@ use whetstone_record::error::FileError;
 use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
+use self::baseline::Baseline;
 use crate::best_of::BestOf;
 use crate::code::{CodeFigures, NoCode};
 use crate::episodes::{Episodes, TaskEpisodes};
@@ -123,6 +125,12 @@ pub struct Results {
     pub errors_by_reason: BTreeMap<String, u64>,
     /// Samples that the limit on tokens cut off.
     pub cut_off: u64,
+    /// Tokens of a sample, without the greedy ones; absent where lines do not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_tokens: Option<f64>,
+    /// The model with other prompts, measured greedily before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub baseline_prompts: Vec<Baseline>,
     /// Lines of given samples that belong to none of these tasks.
     pub rejected: u64,
     /// A digest of the tasks and their tests.

@@ -38,6 +38,7 @@ pub(super) fn measure(
     sources.set.extend(job.device.map(|device| format!("run.device={device}")));
     let request = EvalRequest {
         best_of: None,
+        baseline_prompts: Vec::new(),
         tasks,
         model: Some(model),
         adapter: None,
