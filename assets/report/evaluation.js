@@ -61,9 +61,10 @@ function causeTable({ causes, greedy_causes: greedy }) {
 }
 
 /** The figures of a suite: [label, figure, format]. */
-function figureRows({ pass_at_k: passes, greedy, code, greedy_code: greedyCode, episodes }) {
+function figureRows({ pass_at_k: passes, greedy, code, greedy_code: greedyCode, baseline_prompts: prompts, episodes }) {
   const rows = Object.entries(passes).map(([k, it]) => [`pass@${k}`, it, percent]);
   if (greedy) rows.push(["greedy", greedy, percent]);
+  rows.push(...(prompts ?? []).map((it) => [`greedy with ${brief(it.prompt, 40)}`, it.greedy, percent]));
   rows.push(...codeRows("", code), ...codeRows("greedy, ", greedyCode));
   if (!episodes) return rows;
   for (const [k, it] of Object.entries(episodes.solved_within)) {

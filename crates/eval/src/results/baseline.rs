@@ -63,16 +63,17 @@ impl Results {
     /// The prompt with the highest greedy pass@1: that of the evaluation, or one of its baselines.
     pub(crate) fn best_prompt(&self) -> Option<BestPrompt> {
         let best = Baseline::best(&self.baseline_prompts)?;
-        let own = self.greedy.filter(|own| own.value >= best.greedy.value);
-        Some(match own {
-            Some(_) => BestPrompt {
+        let is_own = self.greedy.is_some_and(|own| own.value >= best.greedy.value);
+        Some(if is_own {
+            BestPrompt {
                 prompt: self.settings.get(PROMPT).cloned().unwrap_or_default(),
                 tallies: self.by_task.iter().map(TaskCount::greedy_tally).collect(),
-            },
-            None => BestPrompt {
+            }
+        } else {
+            BestPrompt {
                 prompt: best.prompt.clone(),
                 tallies: best.by_task.iter().map(TaskCount::tally).collect(),
-            },
+            }
         })
     }
 }

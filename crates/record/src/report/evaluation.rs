@@ -43,6 +43,7 @@ struct EvaluationFigures {
     greedy: Option<IntervalFigure>,
     code: Option<CodeFigures>,
     greedy_code: Option<CodeFigures>,
+    baseline_prompts: Vec<BaselineFigures>,
     episodes: Option<EpisodeFigures>,
     by_source: BTreeMap<String, PartFigures>,
     by_difficulty: BTreeMap<String, PartFigures>,
@@ -72,6 +73,13 @@ struct EpisodeFigures {
 struct CodeFigures {
     code_rate: IntervalFigure,
     pass_given_code: Option<IntervalFigure>,
+}
+
+/// The model with another prompt.
+#[derive(Debug, Serialize, Deserialize)]
+struct BaselineFigures {
+    prompt: String,
+    greedy: IntervalFigure,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -164,6 +172,8 @@ impl EvaluationFigures {
     fn cut(&mut self) {
         self.model = limits::cut(&self.model, MAX_NAME_BYTES).0.to_owned();
         cut_rows(&mut self.pass_at_k);
+        self.baseline_prompts.retain(|baseline| baseline.prompt.len() <= MAX_NAME_BYTES);
+        self.baseline_prompts.truncate(MAX_ROWS);
         self.episodes.iter_mut().for_each(EpisodeFigures::cut);
         for causes in [&mut self.causes, &mut self.greedy_causes] {
             cut_rows(causes);
@@ -223,6 +233,7 @@ mod tests {
         json!({
             "v": 1, "model": HOSTILE, "tasks": 2, "num_samples": 2, "pass_at_k": {"1": figure},
             "greedy": null, "episodes": episodes, "code": {"code_rate": figure, "pass_given_code": null},
+            "baseline_prompts": [{"prompt": "plain-1", "greedy": figure, "by_task": []}, {"prompt": HOSTILE.repeat(20), "greedy": figure}],
             "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
             "causes": {"no_code": {"in_thinking": 3, (HOSTILE.repeat(20)): 1}},
             "by_source": {"a": {"tasks": 2, "pass_at_k": {}, "greedy": null, "episodes": episodes}},
@@ -254,6 +265,11 @@ mod tests {
         assert_eq!(found["by_source"]["a"]["episodes"]["max_turns"], 2);
         assert_eq!(found["code"]["code_rate"]["high"], 0.6);
         assert!(found["code"]["pass_given_code"].is_null() && found["greedy_code"].is_null());
+        assert_eq!(
+            found["baseline_prompts"].as_array().unwrap().len(),
+            1,
+            "a long name is left out"
+        );
         assert!(found.get("by_task").is_none(), "{found}");
         assert_eq!(found["causes"], json!({"no_code": {"in_thinking": 3}}));
         let texts: Value = serde_json::from_str(&chunk(&page, "completions-0")).unwrap();
