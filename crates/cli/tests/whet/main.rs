@@ -2,6 +2,7 @@
 
 mod about;
 mod bad_machine;
+mod baselines;
 mod binary;
 mod board;
 mod board_page;
