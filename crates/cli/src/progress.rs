@@ -241,6 +241,8 @@ fn short_seconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_infer::Usage;
+
     use super::*;
 
     fn seconds(count: u64) -> Duration {
@@ -274,6 +276,34 @@ mod tests {
         assert_eq!(state.text(), "60/64 samples, — s/sample, — left");
         state.reach(62, 64, seconds(10));
         assert_eq!(state.text(), "62/64 samples, 4.50 s/sample, 9 s left");
+    }
+
+    #[test]
+    fn while_a_model_samples_the_time_left_is_known_after_its_first_step() {
+        let mut state = LineState { unit: "sample", ..LineState::default() };
+        state.reach(0, 12, seconds(0));
+        state.phase("sampling", " 0/12");
+        let usage = Usage { prefilled: 80, ..Usage::default() };
+        state.headway(&Headway { usage, active: 4, waiting: 4, ..Headway::default() });
+        let told = "sampling 0/12; 0/12 samples, — s/sample, — left; 80 tokens of prompts read";
+        assert_eq!(state.text(), told);
+        // 10 steps of 2 s: 4 rows have 20 tokens left, 4 wait and 4 come later, 30 tokens each.
+        let usage = Usage { sampled: 40, steps: 10, widest: 4, decode_time: seconds(20), ..usage };
+        let (longest_left, max_tokens) = (20, 30);
+        let now = Headway {
+            usage,
+            active: 4,
+            waiting: 4,
+            longest_left,
+            max_tokens,
+            ..Headway::default()
+        };
+        state.headway(&now);
+        let told =
+            "sampling 0/12; 0/12 samples, — s/sample, 3 min left; 4 in flight, 40 tokens sampled";
+        assert_eq!(state.text(), told);
+        state.phase("judging", " 0/12");
+        assert_eq!(state.text(), "judging 0/12; 0/12 samples, — s/sample, — left");
     }
 
     #[test]

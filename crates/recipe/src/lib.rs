@@ -43,6 +43,7 @@ pub mod phases;
 pub mod preparing;
 pub mod preset;
 pub mod process_scoring;
+pub mod prompt_lines;
 pub mod prompts;
 pub mod quickstart;
 pub mod report;

@@ -2,6 +2,7 @@
 
 mod about;
 mod bad_machine;
+mod bench;
 mod binary;
 mod board;
 mod board_page;
@@ -20,6 +21,7 @@ mod eval;
 mod export;
 mod game_page;
 mod generate;
+mod generate_lines;
 mod generate_stream;
 mod growing_run;
 mod help;
