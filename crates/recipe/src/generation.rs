@@ -168,7 +168,7 @@ fn sample(
                 let whole = format!("{}{text}", prompts[id.prompt].begun);
                 return take(Sampled::Text { id, text: &whole });
             }
-            Sampled::Done(done) => whole_reply(done, &prompts[done.prompt].begun),
+            Sampled::Done(done) => whole_reply(done, prompts),
         };
         progress.add_one();
         let (mut done, mut flow) = (Some(done), ControlFlow::Continue(()));
@@ -182,10 +182,8 @@ fn sample(
 }
 
 /// A completion whose text begins with what the prompt said of it.
-fn whole_reply(mut sampled: SampledCompletion, begun: &str) -> SampledCompletion {
-    if !begun.is_empty() {
-        sampled.completion.text.insert_str(0, begun);
-    }
+fn whole_reply(mut sampled: SampledCompletion, prompts: &[Rendered]) -> SampledCompletion {
+    sampled.completion.text.insert_str(0, &prompts[sampled.prompt].begun);
     sampled
 }
 
