@@ -3,7 +3,7 @@
 //! The time left is the mean time of the steps that are finished, times the number of those that are not. Before
 //! the first one is finished nothing is known, and `—` is shown. Steps that an earlier process finished
 //! count as done and not in the mean. Where a model on this machine samples, the time left is that of its
-//! [`Headway`], which is known after its first step.
+//! [`Headway`], which is known once prompts were read.
 //!
 //! On a terminal it is one line that changes. Elsewhere a line is written now and then: the first when
 //! [`FIRST_LINE`] has passed, later ones further apart, so that the log of a night stays readable. All of
@@ -279,13 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn while_a_model_samples_the_time_left_is_known_after_its_first_step() {
+    fn while_a_model_samples_the_time_left_is_that_of_its_steps() {
         let mut state = LineState { unit: "sample", ..LineState::default() };
         state.reach(0, 12, seconds(0));
         state.phase("sampling", " 0/12");
         let usage = Usage { prefilled: 80, ..Usage::default() };
-        state.headway(&Headway { usage, active: 4, waiting: 4, ..Headway::default() });
-        let told = "sampling 0/12; 0/12 samples, — s/sample, — left; 80 tokens of prompts read";
+        let begun = Headway { usage, active: 4, waiting: 4, rows: 4, ..Headway::default() };
+        state.headway(&begun);
+        let told = "sampling 0/12; 0/12 samples, — s/sample, 0 s left; 80 tokens of prompts read";
         assert_eq!(state.text(), told);
         // 10 steps of 2 s: 4 rows have 20 tokens left, 4 wait and 4 come later, 30 tokens each.
         let usage = Usage { sampled: 40, steps: 10, widest: 4, decode_time: seconds(20), ..usage };
