@@ -45,6 +45,7 @@ pub mod preset;
 pub mod process_scoring;
 pub mod prompt_shown;
 pub mod prompting;
+pub mod prompt_lines;
 pub mod prompts;
 pub mod quickstart;
 pub mod report;
