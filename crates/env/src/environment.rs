@@ -12,6 +12,7 @@ use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 pub use whetstone_core::outcome::{Evidence, Outcome};
+use whetstone_core::prompt::PromptError;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
 pub use whetstone_sandbox::StartError;
@@ -94,6 +95,9 @@ pub enum EnvError {
     /// The task lacks what the environment needs, or has no environment here.
     #[error("{0}")]
     Task(String),
+    /// The prompt cannot be written.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
     /// The caller goes on after the end.
     #[error("the episode is over: it takes no more replies")]
     Over,
@@ -159,6 +163,9 @@ pub enum BuildError {
         /// The version that is installed.
         installed: &'static str,
     },
+    /// The settings name no prompt.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
     /// A task lacks what its environment needs.
     #[error("cannot open task `{task}`")]
     Task {

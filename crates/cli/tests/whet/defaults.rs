@@ -5,11 +5,15 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 149] = [
+const DEFAULTS: [(&str, &str); 154] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
     ("run.tensorboard", "false"),
+    ("prompt.template", "\"auto\""),
+    ("prompt.system", "\"\""),
+    ("prompt.thinking", "\"auto\""),
+    ("prompt.prefill", "\"\""),
     ("prompt.language", "\"en\""),
     ("env.kind", "\"program\""),
     ("env.max_turns", "0"),

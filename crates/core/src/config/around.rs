@@ -1,4 +1,4 @@
-//! `[run]`, `[prompt]`, `[env]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections
+//! `[run]`, `[env]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections
 //! around the pipeline.
 
 use std::fmt;
@@ -75,24 +75,6 @@ impl RunConfig {
     pub fn device(&self) -> Result<DeviceChoice, String> {
         self.device.parse()
     }
-}
-
-/// The prompt around a problem.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PromptConfig {
-    /// Language of the prompt around the problem; the problem itself is not translated.
-    pub language: PromptLanguage,
-}
-
-/// Language of the prompt around a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PromptLanguage {
-    /// English.
-    En,
-    /// Chinese.
-    Zh,
 }
 
 /// The environment in which replies are judged.
@@ -199,12 +181,6 @@ pub struct QuickstartConfig {
 impl Default for RunConfig {
     fn default() -> Self {
         Self { dir: "runs".to_owned(), device: "cpu".to_owned(), tensorboard: false }
-    }
-}
-
-impl Default for PromptConfig {
-    fn default() -> Self {
-        Self { language: PromptLanguage::En }
     }
 }
 

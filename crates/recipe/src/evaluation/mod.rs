@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use whetstone_config::{Loaded, Sources};
-use whetstone_core::config::{Config, Sanitize};
+use whetstone_core::config::{Config, PromptConfig, Sanitize};
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::{PROGRAM, TaskId};
 use whetstone_core::{Seed, Task};
@@ -37,7 +37,7 @@ use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
 use crate::text::{counted, many};
-use crate::untested;
+use crate::{prompting, untested};
 
 /// An evaluation to make.
 #[derive(Debug, Clone)]
@@ -99,8 +99,10 @@ pub fn run(
     let began = Instant::now();
     let loaded = request.sources.load(&[]).map_err(Failure::Config)?;
     say_left_out(&loaded, observer);
-    let config = loaded.config;
+    let mut config = loaded.config;
     let tasks = tasks(request, &config, observer)?;
+    let asked = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
+    config.prompt = asked.settled_prompt()?;
     let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(&measure)?));
@@ -177,6 +179,7 @@ pub(crate) fn show_sampled(progress: &dyn Progress, now: Sampled) {
 const AT_A_TIME: usize = 4096;
 
 /// A measurement to make.
+#[derive(Clone, Copy)]
 struct Measure<'a> {
     request: &'a EvalRequest,
     config: &'a Config,
@@ -195,6 +198,7 @@ struct Source<'a> {
     thinking_opened: bool,
     max_tokens: usize,
     max_prompt_tokens: usize,
+    progress: &'a dyn Progress,
 }
 
 impl Measure<'_> {
@@ -204,6 +208,16 @@ impl Measure<'_> {
             (Some(samples), _) => given::measure(self, samples).map(Some),
             (None, Some(url)) => remote::measure(self, url),
             (None, None) => local::measure(self),
+        }
+    }
+
+    /// The settings of the prompt with nothing left open. Completions that are there were made with one that
+    /// nobody says.
+    fn settled_prompt(&self) -> Result<PromptConfig, Failure> {
+        match (&self.request.samples, &self.request.server) {
+            (Some(_), _) => Ok(self.config.prompt.clone()),
+            (None, Some(_)) => Ok(prompting::of_server(&self.config.prompt)),
+            (None, None) => local::settled_prompt(self),
         }
     }
 
@@ -223,7 +237,7 @@ impl Measure<'_> {
         let config = self.config;
         let common = vec![
             ("the tasks", suite(self.tasks)),
-            ("prompt.language", format!("{:?}", config.prompt.language)),
+            ("prompt", prompting::identity(&config.prompt)),
             ("sandbox.cpu_seconds", config.sandbox.cpu_seconds.to_string()),
             ("sandbox.memory_mib", config.sandbox.memory_mib.to_string()),
         ];
@@ -268,7 +282,6 @@ impl Measure<'_> {
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
         let about = &About { max_turns: max_turns(environment, self.tasks), ..about.clone() };
-        let progress = self.observer.progress("sample");
         let collecting = Collecting {
             environment,
             render: source.render,
@@ -291,12 +304,12 @@ impl Measure<'_> {
             seed: Seed::new(self.config.seed).derive("eval", 0),
             directory: &self.request.out,
             earlier: self.earlier(),
-            on_progress: &|now| show_sampled(&*progress, now),
+            on_progress: &|now| show_sampled(source.progress, now),
             stop: self.stop,
         };
         let loading = self.began.elapsed();
         let evaluated = evaluate(&evaluating, source.generator, self.tasks);
-        progress.finish();
+        source.progress.finish();
         let evaluated = evaluated?;
         if let Some(evaluated) = &evaluated {
             self.observer.note(&times(loading, &evaluated.times));

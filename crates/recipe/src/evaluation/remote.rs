@@ -30,6 +30,7 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
         vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
     let max_tokens = measure.max_tokens(usize::MAX);
     let about = measure.about_sampling(teacher.model_name.clone(), max_tokens, settings);
+    let progress = measure.observer.progress("sample");
     let mut source = Source {
         generator: &mut server,
         tokenizer: None,
@@ -38,6 +39,7 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
         thinking_opened: false,
         max_tokens,
         max_prompt_tokens: usize::MAX,
+        progress: &*progress,
     };
     let results = measure.evaluate(&about, &environment, &mut source);
     server.tell(measure.observer);

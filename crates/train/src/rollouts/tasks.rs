@@ -7,9 +7,9 @@ use whetstone_core::Message;
 use whetstone_core::config::{Config, Curriculum};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
-use whetstone_infer::{Local, Usage};
+use whetstone_infer::{Headway, Local, Usage, Watch};
 use whetstone_rollout::collect::{
-    Asked, Group, Progress as Collected, Supply, Timeline, collect, collect_alive,
+    Asked, Group, Progress as Collected, Supply, Timeline, check_stop, collect, collect_alive,
 };
 
 use super::Collection;
@@ -111,7 +111,9 @@ impl<'a> Tasks<'a> {
         let render = |messages: &[Message]| student.render(messages);
         let on_event = |now: Collected<'_>| watch.go_on(progress_of(now, all));
         let collecting = collecting(student, collection, &render, &on_event);
-        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+        let look = |_: &dyn Fn() -> Headway| check_stop(watch.stop);
+        let generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+        let mut generator = generator.watched(Watch(&look));
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
             let at = self.at(position, progress);
