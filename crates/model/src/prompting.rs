@@ -73,63 +73,77 @@ pub fn recording(prompt: &PromptConfig) -> String {
     serde_json::to_string_pretty(prompt).unwrap_or_default() + "\n"
 }
 
+/// The settings of a prompt with nothing left open: `auto` is what the model was trained with, or else what its
+/// chat template can do.
+pub fn settle(
+    asked: &PromptConfig,
+    recorded: Option<&PromptConfig>,
+    chat: Option<&ChatTemplate>,
+) -> PromptConfig {
+    let mut settled = asked.clone();
+    if let Some(recorded) = recorded.filter(|_| asked.is_auto()) {
+        let or = |asked: &str, recorded: &str| {
+            if asked.is_empty() { recorded.to_owned() } else { asked.to_owned() }
+        };
+        settled = PromptConfig {
+            system: or(&asked.system, &recorded.system),
+            prefill: or(&asked.prefill, &recorded.prefill),
+            ..recorded.clone()
+        };
+    }
+    if settled.thinking == ThinkingMode::Auto {
+        settled.thinking = thinking_mode(&settled.template, chat);
+    }
+    if settled.template == AUTO {
+        let is_tags = settled.thinking == ThinkingMode::Tags;
+        settled.template = if is_tags { "unified" } else { "plain" }.to_owned();
+    }
+    settled
+}
+
+/// Where a model thinks with a template whose thinking is left open.
+fn thinking_mode(template: &str, chat: Option<&ChatTemplate>) -> ThinkingMode {
+    let can_think = |chat: &ChatTemplate| chat.has_thinking_switch() || chat.opens_thinking();
+    match template {
+        "unified" => ThinkingMode::Tags,
+        _ if chat.is_some_and(can_think) => ThinkingMode::Native,
+        _ => ThinkingMode::Off,
+    }
+}
+
+/// The chat template with which a model is asked: its own, switched as the prompt's settings say, or one that
+/// adds nothing.
+///
+/// # Errors
+///
+/// If the settings name no prompt.
+pub fn chat_template(
+    own: Option<ChatTemplate>,
+    settled: &PromptConfig,
+) -> Result<Option<ChatTemplate>, PromptingError> {
+    if !PromptTemplate::of(settled)?.is_chat() {
+        let none = "{% for message in messages %}{{ message.content }}{% endfor %}";
+        let path = Path::new("prompt.template");
+        return Ok(Some(ChatTemplate::new(none, &Specials::default(), path)?));
+    }
+    Ok(own.map(|mut template| {
+        template.set_thinking(match settled.thinking {
+            ThinkingMode::Native => Some(true),
+            ThinkingMode::Off => Some(false),
+            ThinkingMode::Auto | ThinkingMode::Tags => None,
+        });
+        template
+    }))
+}
+
 impl Pretrained {
-    /// The settings of the prompt with nothing left open: `auto` is what the model was trained with, or else
-    /// what its chat template can do.
-    pub fn settle_prompt(
-        &self,
-        asked: &PromptConfig,
-        recorded: Option<&PromptConfig>,
-    ) -> PromptConfig {
-        let mut settled = asked.clone();
-        if let Some(recorded) = recorded.filter(|_| asked.is_auto()) {
-            let or = |asked: &str, recorded: &str| {
-                if asked.is_empty() { recorded.to_owned() } else { asked.to_owned() }
-            };
-            settled = PromptConfig {
-                system: or(&asked.system, &recorded.system),
-                prefill: or(&asked.prefill, &recorded.prefill),
-                ..recorded.clone()
-            };
-        }
-        if settled.thinking == ThinkingMode::Auto {
-            settled.thinking = self.thinking_mode(&settled.template);
-        }
-        if settled.template == AUTO {
-            let is_tags = settled.thinking == ThinkingMode::Tags;
-            settled.template = if is_tags { "unified" } else { "plain" }.to_owned();
-        }
-        settled
-    }
-
-    /// Where the model thinks with a template whose thinking is left open.
-    fn thinking_mode(&self, template: &str) -> ThinkingMode {
-        let can_think = |chat: &ChatTemplate| chat.has_thinking_switch() || chat.opens_thinking();
-        match template {
-            "unified" => ThinkingMode::Tags,
-            _ if self.template.as_ref().is_some_and(can_think) => ThinkingMode::Native,
-            _ => ThinkingMode::Off,
-        }
-    }
-
-    /// Makes the model's chat template do what the prompt's settings say.
+    /// Asks the model as a prompt's settled settings say.
     ///
     /// # Errors
     ///
     /// If the settings name no prompt.
     pub fn use_prompt(&mut self, settled: &PromptConfig) -> Result<(), PromptingError> {
-        if !PromptTemplate::of(settled)?.is_chat() {
-            let path = Path::new("prompt.template");
-            let none = "{% for message in messages %}{{ message.content }}{% endfor %}";
-            self.template = Some(ChatTemplate::new(none, &Specials::default(), path)?);
-        }
-        if let Some(template) = &mut self.template {
-            template.set_thinking(match settled.thinking {
-                ThinkingMode::Native => Some(true),
-                ThinkingMode::Off => Some(false),
-                ThinkingMode::Auto | ThinkingMode::Tags => None,
-            });
-        }
+        self.template = chat_template(self.template.take(), settled)?;
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use whetstone_core::config::{PromptConfig, ThinkingMode};
 use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::trace::Trace;
 use whetstone_model::Pretrained;
-use whetstone_model::prompting::recorded;
+use whetstone_model::prompting::{recorded, settle as settle_settings};
 use whetstone_rollout::teach::PROMPT_FIELD;
 
 use crate::failure::Failure;
@@ -103,7 +103,7 @@ fn settled(
     found: &Found,
     model: &Pretrained,
 ) -> Result<PromptConfig, Failure> {
-    Ok(model.settle_prompt(asked, recorded_beside(found)?.as_ref()))
+    Ok(settle_settings(asked, recorded_beside(found)?.as_ref(), model.template.as_ref()))
 }
 
 /// The prompt that was recorded beside an adapter, or else beside its model.

@@ -4,6 +4,7 @@
 //! `.cache/smollm2` in it, where they are there; a test without them says that it was skipped.
 
 mod directory;
+mod prompting;
 mod smollm2;
 mod support;
 mod template;
