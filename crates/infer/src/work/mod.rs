@@ -128,10 +128,9 @@ pub(crate) struct Work<'a> {
 impl<'a> Work<'a> {
     /// In memory for steps of at most so much.
     pub(crate) fn new(model: Model<'a>, memory: Memory, most: Most) -> Self {
-        let Model { decoder, tokenizer } = model;
         Self {
-            decoder,
-            tokenizer,
+            decoder: model.decoder,
+            tokenizer: model.tokenizer,
             pages: Pages::new(memory.cache.pages()),
             memory,
             most,
