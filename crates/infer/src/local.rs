@@ -13,7 +13,8 @@ use crate::generator::{
 };
 use crate::headway::Watch;
 use crate::limits::Limits;
-use crate::work::{Memory, Model, Work, page_counts, room};
+use crate::pages::page_counts;
+use crate::work::{Memory, Model, Work, room};
 
 /// A model on this machine that completes prompts.
 #[derive(Debug)]

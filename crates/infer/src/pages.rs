@@ -1,5 +1,14 @@
 //! Free pages of the KV cache, and reference counts of the others.
 
+use whetstone_model::decoder::PAGE;
+
+/// Pages that the samples of a prompt share, and the most that each needs for itself: its own copy
+/// of a page that the prompt fills in part, and its completion. The last token needs no slot.
+pub(crate) fn page_counts(prompt: usize, room: usize) -> (usize, usize) {
+    let shared = prompt.div_ceil(PAGE);
+    (shared, (prompt + room - 1).div_ceil(PAGE) - prompt / PAGE)
+}
+
 /// Pages by number.
 #[derive(Debug)]
 pub(crate) struct Pages {

@@ -10,6 +10,7 @@
 //! until its next turn (`kept`), and a next turn starts before prompts that wait (`start`).
 
 mod kept;
+mod look;
 mod start;
 
 use std::collections::VecDeque;
@@ -33,20 +34,13 @@ use crate::generator::{
     Conversations, GenerateError, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until,
     Usage,
 };
-use crate::headway::{Headway, Watch};
-use crate::pages::Pages;
+use crate::headway::Watch;
+use crate::pages::{Pages, page_counts};
 use crate::stop::StopText;
 
 /// The most tokens that a sample of a prompt may have.
 pub(crate) fn room(decoder: &Decoder, prompt: &Prompt) -> usize {
     prompt.max_tokens.min(decoder.positions() - prompt.tokens.len())
-}
-
-/// Pages that the samples of a prompt share, and the most that each needs for itself: its own copy
-/// of a page that the prompt fills in part, and its completion. The last token needs no slot.
-pub(crate) fn page_counts(prompt: usize, room: usize) -> (usize, usize) {
-    let shared = prompt.div_ceil(PAGE);
-    (shared, (prompt + room - 1).div_ceil(PAGE) - prompt / PAGE)
 }
 
 /// A sample that is being drawn.
@@ -135,10 +129,9 @@ pub(crate) struct Work<'a> {
 impl<'a> Work<'a> {
     /// In memory for steps of at most so much.
     pub(crate) fn new(model: Model<'a>, memory: Memory, most: Most) -> Self {
-        let Model { decoder, tokenizer } = model;
         Self {
-            decoder,
-            tokenizer,
+            decoder: model.decoder,
+            tokenizer: model.tokenizer,
             pages: Pages::new(memory.cache.pages()),
             memory,
             most,
@@ -150,33 +143,6 @@ impl<'a> Work<'a> {
             done: 0,
             usage: Usage::default(),
             watch: None,
-        }
-    }
-
-    /// Is looked at while it works.
-    pub(crate) fn watched(self, watch: Option<Watch<'a>>) -> Self {
-        Self { watch, ..self }
-    }
-
-    /// Whether somebody who looks wants the work to end.
-    fn look(&self) -> ControlFlow<()> {
-        self.watch.map_or(ControlFlow::Continue(()), |Watch(look)| look(&|| self.headway()))
-    }
-
-    fn headway(&self) -> Headway {
-        let room = |turn: &TurnPrompt| room(self.decoder, &turn.prompt);
-        let left = |active: &Active<'_>| room(&active.turn).saturating_sub(active.ids.len());
-        let rooms = self.active.iter().map(|active| room(&active.turn));
-        let waiting = self.waiting_samples();
-        Headway {
-            usage: self.usage,
-            done: self.done,
-            active: self.active.len(),
-            waiting: waiting.samples,
-            rows: self.most.rows,
-            waiting_tokens: waiting.prompt_tokens,
-            longest_left: self.active.iter().map(left).max().unwrap_or_default(),
-            max_tokens: rooms.max().unwrap_or_default().max(waiting.max_tokens),
         }
     }
 

@@ -17,9 +17,9 @@ use whetstone_model::memory::TOGETHER_ON_CUDA;
 use whetstone_model::tokenizer::SpecialTokens;
 
 use super::kept::{Copied, NextTurn};
-use super::{Active, Work, page_counts, room};
+use super::{Active, Work, room};
 use crate::generator::{Conversations, GenerateError, SampleId, TurnPrompt};
-use crate::headway::Watch;
+use crate::pages::page_counts;
 use crate::stop::StopText;
 
 /// Tokens of prompts that go through together, at most; a longer one goes alone. A GPU has use for
@@ -35,8 +35,8 @@ fn most_together(decoder: &Decoder) -> usize {
 #[derive(Debug)]
 pub(super) struct Waiting {
     prompt: usize,
-    turn: Arc<TurnPrompt>,
-    left: usize,
+    pub(super) turn: Arc<TurnPrompt>,
+    pub(super) left: usize,
     /// The pages of the prompt and the logits after it, once it was computed.
     begun: Option<Begun>,
 }
@@ -51,6 +51,11 @@ struct Begun {
 impl Waiting {
     pub(super) fn new(prompt: usize, turn: Arc<TurnPrompt>) -> Self {
         Self { prompt, left: turn.prompt.samples, turn, begun: None }
+    }
+
+    /// Tokens of its prompt that are still to be computed.
+    pub(super) fn prompt_tokens(&self) -> usize {
+        if self.begun.is_some() { 0 } else { self.turn.prompt.tokens.len() }
     }
 }
 
@@ -188,8 +193,7 @@ impl Work<'_> {
                 pages: &next.pages,
             })
             .collect();
-        let (watch, headway) = (self.watch, self.headway());
-        let stop = || watch.is_some_and(|Watch(look)| look(&|| headway).is_break());
+        let stop = self.stop();
         if !beginnings.is_empty() {
             self.decoder.prefill_unless(&mut self.memory.cache, &beginnings, &stop)?;
         }
@@ -245,24 +249,11 @@ impl Work<'_> {
             .zip(&pages)
             .map(|(one, pages)| Prefill { tokens: &one.waiting.turn.prompt.tokens, pages });
         let all: Vec<Prefill<'_>> = all.collect();
-        let (watch, headway) = (self.watch, self.headway());
-        let stop = || watch.is_some_and(|Watch(look)| look(&|| headway).is_break());
+        let stop = self.stop();
         let logits = self.decoder.prefill_unless(&mut self.memory.cache, &all, &stop)?;
         self.usage.prefilled += all.iter().map(|prompt| prompt.tokens.len()).sum::<usize>();
         self.usage.prefill_time += began.elapsed();
         Some((pages, logits))
-    }
-
-    /// What has not started.
-    pub(super) fn waiting_samples(&self) -> WaitingSamples {
-        let mut all = WaitingSamples::default();
-        for waiting in &self.waiting {
-            let prompt = &waiting.turn.prompt;
-            all.samples += waiting.left;
-            all.prompt_tokens += if waiting.begun.is_some() { 0 } else { prompt.tokens.len() };
-            all.max_tokens = all.max_tokens.max(room(self.decoder, prompt));
-        }
-        all
     }
 
     /// A sample shares the prompt's whole pages and gets a copy of the half-empty one when it first
@@ -321,16 +312,6 @@ impl Work<'_> {
         }
         rows
     }
-}
-
-/// Samples that have not started.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct WaitingSamples {
-    pub(super) samples: usize,
-    /// Tokens of prompts that are still to be computed.
-    pub(super) prompt_tokens: usize,
-    /// Tokens of a completion at most.
-    pub(super) max_tokens: usize,
 }
 
 /// A sample that starts.

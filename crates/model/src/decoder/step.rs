@@ -231,6 +231,10 @@ impl Decoder {
     }
 
     /// Takes one token of each sequence; gives a row of logits for each.
+    ///
+    /// # Panics
+    ///
+    /// Never: nobody stops it between layers.
     pub fn step(&self, cache: &mut Cache, step: &DecodeStep) -> Buffer<f32> {
         let x = self.paged_rows(cache, step, Paged { stored: Stored::Last, stop: NEVER });
         self.logits(x.expect("nobody stops it").view())
