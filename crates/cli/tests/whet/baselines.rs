@@ -22,8 +22,8 @@ fn given(dir: &Path, out: &str, with_code: usize) {
         format!("{}\n", json!({"step": 0, "prompt_id": format!("t/{at}"), "text": text}))
     };
     fs::write(dir.join("samples.jsonl"), (0..12).map(line).collect::<String>()).unwrap();
-    let ran =
-        run(dir, &["eval", "--tasks", "tasks.jsonl", "--samples", "samples.jsonl", "--out", out]);
+    let files = ["--tasks", "tasks.jsonl", "--samples", "samples.jsonl", "--out", out];
+    let ran = run(dir, &[&["eval", "--k", "1"][..], &files].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("\n  replies              samples\n  with code"), "{}", ran.out);
 }
