@@ -70,36 +70,36 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(before: [f64; 2], after: [f64; 2], expected: (f64, f64, bool)) {
+    fn check(before: [f64; 2], after: [f64; 2], expected: [f64; 2], is_format: bool) {
         let rates = |[code_rate, pass_rate]: [f64; 2]| CodeRates { code_rate, pass_rate };
         let found = GainParts::between(rates(before), rates(after));
         let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
-        assert!(near(found.format, expected.0), "{found:?}");
-        assert!(near(found.rest, expected.1), "{found:?}");
+        assert!(near(found.format, expected[0]), "{found:?}");
+        assert!(near(found.rest, expected[1]), "{found:?}");
         assert!(near(found.gain(), after[1] - before[1]), "{found:?}");
-        assert_eq!(found.is_mostly_format(), expected.2, "{found:?}");
+        assert_eq!(found.is_mostly_format(), is_format, "{found:?}");
     }
 
     /// [code rate, pass rate] before and after; by hand: format, rest, and whether it is mostly format.
     #[test]
     fn a_gain_is_what_more_code_and_what_better_code_bring() {
         // p stays at 1/2: all of it is format.
-        check([0.4, 0.2], [1.0, 0.5], (0.6 * 0.5, 0.0, true));
+        check([0.4, 0.2], [1.0, 0.5], [0.6 * 0.5, 0.0], true);
         // Every reply had code before: nothing of it is format.
-        check([1.0, 0.3], [1.0, 0.45], (0.0, 0.15, false));
+        check([1.0, 0.3], [1.0, 0.45], [0.0, 0.15], false);
         // p from 1/4 to 1/2, c from 1/5 to 1: 0.8 · 3/8, and 1/4 · 0.6.
-        check([0.2, 0.05], [1.0, 0.5], (0.3, 0.15, true));
+        check([0.2, 0.05], [1.0, 0.5], [0.3, 0.15], true);
         // p from 1/4 to 1/2, c from 1/2 to 1: just half is not most of it.
-        check([0.5, 0.125], [1.0, 0.5], (0.1875, 0.1875, false));
+        check([0.5, 0.125], [1.0, 0.5], [0.1875, 0.1875], false);
         // Worse programs, more of them: more than all of the gain is format.
-        check([0.5, 0.25], [1.0, 0.4], (0.5 * 0.45, -0.1 * 0.75, true));
+        check([0.5, 0.25], [1.0, 0.4], [0.5 * 0.45, -0.1 * 0.75], true);
     }
 
     #[test]
     fn without_code_at_the_start_all_of_a_gain_is_format_and_a_loss_is_none() {
-        check([0.0, 0.0], [0.9, 0.3], (0.3, 0.0, true));
-        check([0.9, 0.3], [0.0, 0.0], (-0.3, 0.0, false));
-        check([0.0, 0.0], [0.0, 0.0], (0.0, 0.0, false));
-        check([1.0, 0.5], [0.8, 0.2], (-0.2 * 0.375, -0.25 * 0.9, false));
+        check([0.0, 0.0], [0.9, 0.3], [0.3, 0.0], true);
+        check([0.9, 0.3], [0.0, 0.0], [-0.3, 0.0], false);
+        check([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], false);
+        check([1.0, 0.5], [0.8, 0.2], [-0.2 * 0.375, -0.25 * 0.9], false);
     }
 }

@@ -19,17 +19,8 @@ use whetstone_algo::format_gain::{CodeRates, GainParts};
 use crate::bootstrap::{RESAMPLES, mean, number};
 use crate::compared::Compared;
 use crate::estimate::{Difference, Estimate, around, difference};
-use crate::results::TaskCount;
 use crate::sign_flip::FLIPS;
-
-/// Replies without code of a task that asks for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct NoCode {
-    /// Of its samples.
-    pub samples: u64,
-    /// Whether the greedy one is such a reply.
-    pub greedy: bool,
-}
+use crate::task_count::{Replies, TaskCount};
 
 /// The code rate of a suite, and the pass rate among the replies with code.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,13 +46,6 @@ pub struct ComparedCode {
     pub mostly_format: bool,
 }
 
-/// The replies of a task that are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replies {
-    Sampled,
-    Greedy,
-}
-
 /// The replies of one task, as shares of all of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CodeShares {
@@ -74,16 +58,6 @@ pub(crate) struct PassGivenCode {
     pub(crate) ratio: f64,
     /// Of each task with code; they vary as the ratio does.
     pub(crate) values: Vec<f64>,
-}
-
-impl NoCode {
-    /// Counts a judged reply.
-    pub(crate) fn add(&mut self, replies: Replies, has_code: bool) {
-        match replies {
-            Replies::Sampled => self.samples += u64::from(!has_code),
-            Replies::Greedy => self.greedy |= !has_code,
-        }
-    }
 }
 
 impl CodeFigures {
@@ -134,13 +108,13 @@ impl ComparedCode {
         let code_rate = Compared {
             before: earlier.code_rate,
             after: later.code_rate,
-            difference: paired(changes.collect(), left_out),
+            difference: paired(&changes.collect::<Vec<f64>>(), left_out),
         };
         let of_ratios = |(first, second): (Estimate, Estimate)| {
             let sides = [(&before, first), (&after, second)];
             let [earlier, later] = sides.map(|(side, ratio)| linearised(side, ratio.value));
             let changes = earlier.iter().zip(&later).map(|(one, other)| other - one);
-            let difference = paired(changes.collect(), left_out);
+            let difference = paired(&changes.collect::<Vec<f64>>(), left_out);
             Compared { before: first, after: second, difference }
         };
         let ratios = earlier.pass_given_code.zip(later.pass_given_code);
@@ -195,8 +169,8 @@ fn estimate(value: f64, values: &[f64]) -> Estimate {
     Estimate { value, low, high, tasks: values.len(), left_out: 0 }
 }
 
-fn paired(changes: Vec<f64>, left_out: usize) -> Difference {
-    Difference { left_out, ..difference(&changes, RESAMPLES, FLIPS) }
+fn paired(changes: &[f64], left_out: usize) -> Difference {
+    Difference { left_out, ..difference(changes, RESAMPLES, FLIPS) }
 }
 
 #[cfg(test)]
@@ -204,6 +178,7 @@ mod tests {
     use whetstone_core::task::TaskId;
 
     use super::*;
+    use crate::task_count::NoCode;
 
     /// A task by its samples: all, without code, passed.
     fn task(samples: u64, no_code: u64, passed: u64) -> TaskCount {

@@ -9,14 +9,15 @@ use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
 use crate::bootstrap::RESAMPLES;
-use crate::code::{ComparedCode, Replies};
+use crate::code::ComparedCode;
 use crate::compared::Compared;
 use crate::episodes::{ComparedEpisodes, TaskPair};
 use crate::error::EvalError;
 use crate::estimate::{Difference, difference};
 use crate::figure::{Figure, TaskFigures};
-use crate::results::{Results, TaskCount, best_of as chosen};
+use crate::results::{Results, best_of as chosen};
 use crate::sign_flip::FLIPS;
+use crate::task_count::{Replies, TaskCount};
 
 /// Two evaluations beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -233,8 +234,8 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baseline::Baseline;
     use crate::estimate::{Estimate, pass_at_k};
-    use crate::results::baseline::Baseline;
 
     /// Only its N matters here.
     const BEST: crate::best_of::BestOf = {

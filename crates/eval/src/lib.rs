@@ -32,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod best_of;
 mod bootstrap;
 mod code;
@@ -50,11 +51,13 @@ mod results;
 mod sign_flip;
 #[cfg(test)]
 mod simulation;
+mod task_count;
 mod wilson;
 
+pub use baseline::Baseline;
 pub use best_of::{BestOf, ScoredTasks};
 pub use bootstrap::RESAMPLES;
-pub use code::{CodeFigures, ComparedCode, NoCode};
+pub use code::{CodeFigures, ComparedCode};
 pub use compared::Compared;
 pub use comparison::{Comparison, Flipped, OverBestPrompt};
 pub use error::EvalError;
@@ -63,6 +66,6 @@ pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
 pub use figure::{Figure, TaskFigures};
 pub use greedy::is_greedy;
 pub use measure::{Measured, Measuring, Sampled, measure};
-pub use results::baseline::Baseline;
-pub use results::{About, Part, RESULTS, Results, TaskCount, suite};
+pub use results::{About, Part, RESULTS, Results, suite};
+pub use task_count::{NoCode, TaskCount};
 pub use whetstone_record::batch::Earlier;

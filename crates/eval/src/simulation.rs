@@ -132,11 +132,11 @@ fn an_interval_of_95_percent_holds_the_truth_in_95_of_100_suites() {
     }
 }
 
-/// Counted in this order: 9.9 %.
+/// Counted in this order: 95.0 %, 94.3 % and 95.0 %. The true ratio is 66 %.
 #[test]
 fn an_interval_of_passes_among_replies_with_code_holds_the_truth_as_often() {
     for (tasks, samples) in [(427, 4), (164, 1), (30, 8)] {
-        within(coverage_given_code(tasks, samples), 0.92, 0.97);
+        within(coverage_given_code(tasks, samples), 0.93, 0.97);
     }
 }
 

@@ -22,8 +22,8 @@ fn given(dir: &Path, out: &str, with_code: usize) {
         format!("{}\n", json!({"step": 0, "prompt_id": format!("t/{at}"), "text": text}))
     };
     fs::write(dir.join("samples.jsonl"), (0..12).map(line).collect::<String>()).unwrap();
-    let ran =
-        run(dir, &["eval", "--tasks", "tasks.jsonl", "--samples", "samples.jsonl", "--out", out]);
+    let files = ["--tasks", "tasks.jsonl", "--samples", "samples.jsonl", "--out", out];
+    let ran = run(dir, &[&["eval", "--k", "1"][..], &files].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("\n  replies              samples\n  with code"), "{}", ran.out);
 }
@@ -87,14 +87,15 @@ fn baselines_are_kept_and_what_follows_is_compared_with_the_best() {
     let out = dir.path().join("base");
     let found = results(&out);
     let prompts = found["baseline_prompts"].as_array().unwrap();
-    let names: Vec<&str> = prompts.iter().map(|it| it["template"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        prompts.iter().map(|found| found["template"].as_str().unwrap()).collect();
     assert_eq!(names, ["plain", "unified"]);
-    assert!(prompts.iter().all(|it| it["by_task"].as_array().unwrap().len() == 3));
+    assert!(prompts.iter().all(|found| found["by_task"].as_array().unwrap().len() == 3));
     let kept = |prompt: &Value| {
         out.join("prompts").join(prompt["prompt"].as_str().unwrap()).join("rollouts.jsonl")
     };
     let times = || -> Vec<_> {
-        prompts.iter().map(|it| fs::metadata(kept(it)).unwrap().modified().unwrap()).collect()
+        prompts.iter().map(|found| fs::metadata(kept(found)).unwrap().modified().unwrap()).collect()
     };
     let before = times();
     fs::remove_file(out.join("evaluation_results.json")).unwrap();
@@ -122,7 +123,7 @@ fn prompts_are_compared_on_small_tasks_and_unknown_ones_are_named() {
     let found: Value = serde_json::from_str(&ran.out).unwrap();
     let prompts = found["prompts"].as_array().unwrap();
     assert_eq!(prompts.len(), 2);
-    assert!(prompts.iter().all(|it| it["greedy"]["tasks"] == 2 && it["cut_off"].is_u64()));
+    assert!(prompts.iter().all(|found| found["greedy"]["tasks"] == 2 && found["cut_off"].is_u64()));
     let unknown = run(dir.path(), &[&compare[..], &["--templates", "plane"]].concat());
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("plane"), "{}", unknown.err);

@@ -93,7 +93,8 @@ fn given_samples_are_judged_anew_and_counted() {
     let figures = task["figures"].take();
     assert_eq!(
         task,
-        json!({"id": "t/1", "samples": 2, "passed": 1, "greedy": null, "figures": null})
+        json!({"id": "t/1", "samples": 2, "passed": 1, "greedy": null, "figures": null,
+            "no_code": {"samples": 0, "greedy": false}})
     );
     assert_eq!(
         (&figures["syntax_rate"], &figures["diversity_passing"]),
@@ -301,7 +302,7 @@ fn a_server_is_asked_for_samples_and_for_the_likeliest_tokens() {
     );
     assert_eq!(asked.iter().filter(|request| request["temperature"] == 0.0).count(), 5);
     assert_eq!(asked.iter().filter(|request| request["temperature"] == 0.5).count(), 20);
-    assert!(asked[0]["messages"][1]["content"].as_str().unwrap().contains("Add one (t/"));
+    assert!(asked[0]["messages"][0]["content"].as_str().unwrap().contains("Add one (t/"));
     let found = results(dir.path(), "outputs");
     assert_eq!((&found["model"], &found["errors"]), (&json!("m"), &json!(0)));
     assert_eq!(found["greedy"]["tasks"], 5);

@@ -2,11 +2,12 @@
 
 use whetstone_algo::best_of::{ScoredSample, best_of};
 
-use super::{Results, TaskCount};
+use super::Results;
 use crate::best_of::{BestOf, ScoredTasks};
 use crate::bootstrap::{RESAMPLES, mean, number};
 use crate::estimate::{Difference, Estimate, around, difference};
 use crate::sign_flip::FLIPS;
+use crate::task_count::TaskCount;
 
 impl Results {
     /// Adds the figures of a reward model's choices.

@@ -23,14 +23,15 @@ use whetstone_record::batch::{Input, Line};
 use whetstone_rollout::collect::record::TOKENS;
 use whetstone_rollout::measure::Tally;
 
-use super::{About, Part, Results, TaskCount, VERSION, suite};
-use crate::code::{CodeFigures, Replies};
+use super::{About, Part, Results, VERSION, suite};
+use crate::code::CodeFigures;
 use crate::diversity::{self, ComparedSamples};
 use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
 use crate::figure::{Figure, FigureSums, TaskFigures};
 use crate::greedy::GREEDY;
+use crate::task_count::{Replies, TaskCount};
 
 /// The label of tasks without a source or a difficulty.
 const UNNAMED: &str = "none";
@@ -268,20 +269,6 @@ impl TaskCount {
         if self.samples > 0 || self.greedy.is_some() {
             self.samples += read.unjudged;
             self.greedy = self.greedy.or(read.greedy_unjudged.then_some(false));
-        }
-    }
-
-    /// A task of which nothing is known.
-    pub fn none(id: &TaskId) -> Self {
-        Self {
-            id: id.clone(),
-            samples: 0,
-            passed: 0,
-            greedy: None,
-            no_code: None,
-            figures: TaskFigures::new(),
-            episodes: None,
-            best_of: BTreeMap::new(),
         }
     }
 }

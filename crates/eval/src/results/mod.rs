@@ -22,7 +22,7 @@
 //!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
-pub(crate) mod baseline;
+mod baseline;
 pub(crate) mod best_of;
 mod count;
 
@@ -38,15 +38,15 @@ use whetstone_core::wire::Wire;
 use whetstone_record::atomic;
 use whetstone_record::error::FileError;
 use whetstone_record::plain_file::read_plain;
-use whetstone_rollout::measure::Tally;
 
-use self::baseline::Baseline;
+use crate::baseline::Baseline;
 use crate::best_of::BestOf;
-use crate::code::{CodeFigures, NoCode};
-use crate::episodes::{Episodes, TaskEpisodes};
+use crate::code::CodeFigures;
+use crate::episodes::Episodes;
 use crate::error::EvalError;
 use crate::estimate::Estimate;
-use crate::figure::{Figure, TaskFigures};
+use crate::figure::Figure;
+use crate::task_count::TaskCount;
 
 /// The figures, in the directory of an evaluation.
 pub const RESULTS: &str = "evaluation_results.json";
@@ -153,45 +153,6 @@ pub struct Part {
     /// Figures of episodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub episodes: Option<Episodes>,
-}
-
-/// The counts of one task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskCount {
-    /// The task.
-    pub id: TaskId,
-    /// Samples; none if not one of them could be judged.
-    pub samples: u64,
-    /// Samples that passed.
-    pub passed: u64,
-    /// Whether the greedy sample passed, if it was judged.
-    pub greedy: Option<bool>,
-    /// Replies without code, if it asks for programs; absent in files from before they were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub no_code: Option<NoCode>,
-    /// Figures of its programs; those that it has.
-    #[serde(default, skip_serializing_if = "TaskFigures::is_empty")]
-    pub figures: TaskFigures,
-    /// Figures of its episodes, if it has any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub episodes: Option<TaskEpisodes>,
-    /// How often the best of N passes, by N.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub best_of: BTreeMap<u32, f64>,
-}
-
-impl TaskCount {
-    /// The samples, without the greedy one.
-    pub fn tally(&self) -> Tally {
-        Tally { task: self.id.clone(), samples: self.samples, passed: self.passed }
-    }
-
-    /// The likeliest tokens, as one sample or none.
-    pub fn greedy_tally(&self) -> Tally {
-        let (samples, passed) =
-            (u64::from(self.greedy.is_some()), u64::from(self.greedy == Some(true)));
-        Tally { task: self.id.clone(), samples, passed }
-    }
 }
 
 impl Results {

@@ -16,12 +16,13 @@ use whetstone_model::memory::Plan;
 use whetstone_model::template::ChatTemplate;
 use whetstone_rollout::collect::RenderError;
 
-use super::{AT_A_TIME, Measure, Source, max_turns};
+use super::{AT_A_TIME, EvalRequest, Measure, Source, max_turns};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::tokens;
 use crate::observer::Silent;
 use crate::sampling_watch::SamplingWatch;
+use crate::scratch::Scratch;
 use crate::{device, environment, local_model, prompting};
 
 /// Makes evaluations of one model that differ in their prompts; `None` if they were stopped.
@@ -108,7 +109,11 @@ impl<'a> AskedModel<'a> {
 
 /// The settings of the prompt with nothing left open.
 pub(super) fn settled_prompt(measure: &Measure<'_>) -> Result<PromptConfig, Failure> {
-    let place = find(measure)?;
+    // A dry run writes nothing, not even a student that is unpacked.
+    let scratch = measure.request.dry_run.then(Scratch::new).transpose()?;
+    let out = scratch.as_ref().map_or_else(|| measure.request.out.clone(), |dir| dir.path().into());
+    let request = EvalRequest { out, ..measure.request.clone() };
+    let place = find(&Measure { request: &request, ..*measure })?;
     prompting::settle(&measure.config.prompt, &place, &mut place.open()?, measure.observer)
 }
 

@@ -29,14 +29,13 @@ use whetstone_core::{Seed, Task};
 use whetstone_env::environment::Environment;
 use whetstone_env::registry::Environments;
 use whetstone_eval::{
-    About, Earlier, EvalError, Evaluated, Evaluating, RESULTS, Results, Sampled, Times, evaluate,
-    suite,
+    About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, Times, evaluate, suite,
 };
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
 use self::best_of::Chooser;
-use self::prompts::{Variant, prompts_of};
+use self::prompts::measure_each;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
@@ -211,18 +210,6 @@ struct Source<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Makes evaluations that differ in their settings, one after the other; `None` if they were stopped. A local model is
-/// loaded once.
-fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evaluated>>, Failure> {
-    let is_local = |measure: &Measure<'_>| {
-        measure.request.samples.is_none() && measure.request.server.is_none()
-    };
-    if measures.iter().all(is_local) {
-        return local::measure_each(measures);
-    }
-    measures.iter().map(Measure::measure_alone).collect()
-}
-
 impl Measure<'_> {
     /// Evaluates the requested model; `None` if it was stopped.
     fn measure(&self) -> Result<Option<Evaluated>, Failure> {
@@ -236,35 +223,6 @@ impl Measure<'_> {
             (None, Some(url)) => remote::measure(self, url),
             (None, None) => self.measure(),
         }
-    }
-
-    /// Evaluates the model with the prompts of its baselines, and then with its own.
-    fn with_baselines(&self) -> Result<Option<Results>, Failure> {
-        let EvalRequest { baseline_prompts, sources, out, .. } = self.request;
-        let variants = Variant::all(self, prompts_of(sources, baseline_prompts)?)?;
-        let measures = variants.iter().map(|variant| variant.measure(self));
-        let measures: Vec<Measure<'_>> = measures.chain([*self]).collect();
-        let Some(mut evaluated) = measure_each(&measures)? else { return Ok(None) };
-        let Some(Evaluated { mut results, .. }) = evaluated.pop() else { return Ok(None) };
-        if !variants.is_empty() {
-            let found = evaluated.into_iter().map(|evaluated| evaluated.results);
-            results.baseline_prompts = prompts::baselines(&variants, found);
-            results.write(&out.join(RESULTS))?;
-        }
-        Ok(Some(results))
-    }
-
-    /// The results of a variant that were made before.
-    fn made_before(&self, about: &About) -> Result<Option<Evaluated>, Failure> {
-        let path = self.request.out.join(RESULTS);
-        if !self.is_variant || self.request.fresh || !path.exists() {
-            return Ok(None);
-        }
-        let results = Results::read(&path)?;
-        if results.settings != about.settings {
-            return Err(EvalError::Exists { path }.into());
-        }
-        Ok((results.errors == 0).then(|| Evaluated { results, times: Times::default() }))
     }
 
     /// The settings of the prompt with nothing left open. Completions that are there were made with one that

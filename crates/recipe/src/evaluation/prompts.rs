@@ -17,9 +17,9 @@ use whetstone_core::Seed;
 use whetstone_core::config::{Config, PromptConfig};
 use whetstone_core::task::Task;
 use whetstone_data::embedded;
-use whetstone_eval::{Baseline, Results};
+use whetstone_eval::{About, Baseline, EvalError, Evaluated, RESULTS, Results, Times};
 
-use super::{EvalRequest, Measure, measure_each, tasks};
+use super::{EvalRequest, Measure, local, tasks};
 use crate::failure::Failure;
 use crate::observer::{Observer, Silent};
 use crate::prompting;
@@ -135,11 +135,20 @@ pub struct TryOut {
     pub max_tokens: usize,
 }
 
+/// Makes evaluations that differ in their settings, one after the other; `None` if they were stopped. A local model is
+/// loaded once.
+pub(super) fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evaluated>>, Failure> {
+    let is_local = |measure: &Measure<'_>| {
+        measure.request.samples.is_none() && measure.request.server.is_none()
+    };
+    if measures.iter().all(is_local) {
+        return local::measure_each(measures);
+    }
+    measures.iter().map(Measure::measure_alone).collect()
+}
+
 /// The settings of each prompt: a template's name, or the text of its file.
-pub(super) fn prompts_of(
-    sources: &Sources,
-    templates: &[String],
-) -> Result<Vec<PromptConfig>, Failure> {
+fn prompts_of(sources: &Sources, templates: &[String]) -> Result<Vec<PromptConfig>, Failure> {
     let of = |template: &String| {
         let mut sources = sources.clone();
         sources.set.push(format!("prompt.template={}", serde_json::Value::from(template.as_str())));
@@ -166,7 +175,7 @@ fn shipped(count: usize) -> Vec<Task> {
 }
 
 /// An evaluation with one of several prompts.
-pub(super) struct Variant {
+struct Variant {
     request: EvalRequest,
     config: Config,
     /// The template as the settings name it.
@@ -175,10 +184,7 @@ pub(super) struct Variant {
 
 impl Variant {
     /// The evaluations to make with these prompts, each settled for the model.
-    pub(super) fn all(
-        whole: &Measure<'_>,
-        prompts: Vec<PromptConfig>,
-    ) -> Result<Vec<Self>, Failure> {
+    fn all(whole: &Measure<'_>, prompts: Vec<PromptConfig>) -> Result<Vec<Self>, Failure> {
         prompts.into_iter().map(|prompt| Self::of(whole, prompt)).collect()
     }
 
@@ -201,17 +207,45 @@ impl Variant {
         Ok(Self { request, config, template })
     }
 
-    pub(super) fn measure<'v>(&'v self, whole: &Measure<'v>) -> Measure<'v> {
+    fn measure<'v>(&'v self, whole: &Measure<'v>) -> Measure<'v> {
         let Self { request, config, .. } = self;
         Measure { request, config, is_variant: true, began: Instant::now(), ..*whole }
     }
 }
 
+impl Measure<'_> {
+    /// Evaluates the model with the prompts of its baselines, and then with its own.
+    pub(super) fn with_baselines(&self) -> Result<Option<Results>, Failure> {
+        let EvalRequest { baseline_prompts, sources, out, .. } = self.request;
+        let variants = Variant::all(self, prompts_of(sources, baseline_prompts)?)?;
+        let measures = variants.iter().map(|variant| variant.measure(self));
+        let measures: Vec<Measure<'_>> = measures.chain([*self]).collect();
+        let Some(mut evaluated) = measure_each(&measures)? else { return Ok(None) };
+        let Some(Evaluated { mut results, .. }) = evaluated.pop() else { return Ok(None) };
+        if !variants.is_empty() {
+            let found = evaluated.into_iter().map(|evaluated| evaluated.results);
+            results.baseline_prompts = baselines(&variants, found);
+            results.write(&out.join(RESULTS))?;
+        }
+        Ok(Some(results))
+    }
+
+    /// The results of a variant that were made before.
+    pub(super) fn made_before(&self, about: &About) -> Result<Option<Evaluated>, Failure> {
+        let path = self.request.out.join(RESULTS);
+        if !self.is_variant || self.request.fresh || !path.exists() {
+            return Ok(None);
+        }
+        let results = Results::read(&path)?;
+        if results.settings != about.settings {
+            return Err(EvalError::Exists { path }.into());
+        }
+        Ok((results.errors == 0).then(|| Evaluated { results, times: Times::default() }))
+    }
+}
+
 /// What the evaluations with several prompts came to.
-pub(super) fn baselines(
-    variants: &[Variant],
-    results: impl Iterator<Item = Results>,
-) -> Vec<Baseline> {
+fn baselines(variants: &[Variant], results: impl Iterator<Item = Results>) -> Vec<Baseline> {
     let of = |(variant, results): (&Variant, Results)| Baseline::of(results, &variant.template);
     variants.iter().zip(results).filter_map(of).collect()
 }

@@ -93,6 +93,7 @@ impl Alarms {
         found
             .into_iter()
             .chain(of_reward_model)
+            .chain(format::gain_is_format(&self.history))
             .filter_map(|found| self.ring(step, found, suspects))
             .collect()
     }

@@ -4,7 +4,6 @@
 use whetstone_core::metric;
 use whetstone_core::reward::TESTS;
 
-use super::format::gain_is_format;
 use super::history::{
     CLAMPED, CUT_OFF, DEAD, ENTROPY, Ends, GAP, HELD_OUT, HELD_OUT_TASKS, History, IN_THINKING, KL,
     Level, NO_CODE, PASS, REWARD, SOLVED, TIMEOUTS, UNSOLVED,
@@ -73,7 +72,6 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
         cut_off(history),
         no_code(history),
         term_rises_alone(history, rules.has_partial_credit),
-        gain_is_format(history),
     ];
     all.into_iter().flatten().collect()
 }
