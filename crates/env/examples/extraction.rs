@@ -1,9 +1,9 @@
 //! What real replies look like, and what each rule of extraction pays: counts over files of scored replies, as
-//! `whet eval` writes them (`OUT/rollouts.jsonl`), one file for each model and prompt.
+//! `whet eval` writes them, by model and prompt.
 //!
 //! ```sh
-//! whet eval --samples replies.jsonl --tasks tasks.jsonl --out judged/MODEL-PROMPT
-//! cargo run --release --example extraction -- table judged/*/rollouts.jsonl
+//! whet eval --samples replies.jsonl --tasks tasks.jsonl --out judged/MODEL-PROMPT-TASKS
+//! cargo run --release -p whetstone-env --example extraction -- table judged/*/rollouts.jsonl
 //! ```
 //!
 //! What another rule would pay is judged: `rewrite RULE` writes the replies of a file so that they are read by that
@@ -55,10 +55,14 @@ struct Tally {
 }
 
 fn table(files: &[&str]) {
-    let mut names = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     let mut tallies: BTreeMap<String, HashMap<usize, Tally>> = BTreeMap::new();
-    for (at, file) in files.iter().enumerate() {
-        names.push(Path::new(file).parent().unwrap().file_name().unwrap().to_string_lossy());
+    for file in files {
+        let name = model_and_prompt(Path::new(file));
+        let at = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
         for line in read(file) {
             let passes = verdict(&line) == "pass";
             for property in properties(&line) {
@@ -77,6 +81,14 @@ fn table(files: &[&str]) {
         let cells: Vec<String> = (0..names.len()).map(cell).collect();
         println!("| {property} | {} |", cells.join(" | "));
     }
+}
+
+/// `MODEL-PROMPT` of `MODEL-PROMPT-TASKS.jsonl`, or of `MODEL-PROMPT-TASKS/rollouts.jsonl`.
+fn model_and_prompt(file: &Path) -> String {
+    let own = file.file_stem().unwrap().to_string_lossy();
+    let folder = file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let name = if own == "rollouts" { folder } else { own };
+    name.rsplit_once('-').map_or(name.as_ref(), |(name, _)| name).to_owned()
 }
 
 /// Everything that is counted of a reply.

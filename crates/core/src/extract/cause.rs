@@ -192,7 +192,7 @@ fn of_no_code(reply: Reply<'_>, finish: Option<Finish>) -> Cause {
 
 fn of_syntax_error(reply: Reply<'_>, finish: Option<Finish>) -> Option<Cause> {
     let scan = scan_reply(reply);
-    let block = scan.wanted.or(scan.last);
+    let block = scan.wanted.last().copied().or(scan.last);
     match block {
         None if scan.unclosed.is_some() && finish != Some(Finish::Stop) => Some(Cause::CutOff),
         Some(block) if block.is_in_other_language => Some(Cause::OtherLanguage),

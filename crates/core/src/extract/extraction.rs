@@ -81,6 +81,15 @@ pub fn extract(reply: Reply<'_>, form: Form) -> Extraction<'_> {
     }
 }
 
+/// Every closed block in the wanted language after the thinking, in order: the last one is the code that [`extract`]
+/// takes. For an evaluation that looks for a name in them.
+pub fn blocks(reply: Reply<'_>, form: Form) -> Vec<Cow<'_, str>> {
+    let opened = reply.opened.then_some(tag::THINK);
+    let wanted = ScanOptions { tags: form.tags(), language: form.language(), opened };
+    let blocks = scan(reply.text, wanted).wanted;
+    blocks.into_iter().map(|block| dedented(block.content, block.indent)).collect()
+}
+
 /// What a reply says outside its thinking, in one text. Thinking that was not closed reaches to the end.
 pub fn outside_thinking(reply: Reply<'_>) -> String {
     let opened = reply.opened.then_some(tag::THINK);
@@ -183,7 +192,7 @@ fn join<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Cow<'a, str>> {
 }
 
 fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
-    if let Some(block) = scan.wanted {
+    if let Some(block) = scan.wanted.last() {
         return Some(Code {
             source: dedented(block.content, block.indent),
             origin: Origin::Tagged,

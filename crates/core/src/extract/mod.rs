@@ -31,7 +31,8 @@ mod tag;
 
 pub use cause::{Cause, CauseCount, CauseCounts};
 pub use extraction::{
-    Code, Extraction, Origin, Reply, extract, may_be_all_thinking, opens_thinking, outside_thinking,
+    Code, Extraction, Origin, Reply, blocks, extract, may_be_all_thinking, opens_thinking,
+    outside_thinking,
 };
 pub use response::{Response, ResponseError};
 

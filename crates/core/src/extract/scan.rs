@@ -29,8 +29,8 @@ const MAX_SECTIONS: usize = 64;
 pub(crate) struct Scan<'a> {
     /// Thinking, in order.
     pub(crate) sections: Vec<Section>,
-    /// The last closed block in the wanted language after the thinking, if it holds anything.
-    pub(crate) wanted: Option<CodeBlock<'a>>,
+    /// The closed blocks in the wanted language after the thinking that hold anything.
+    pub(crate) wanted: Vec<CodeBlock<'a>>,
     /// The last closed block outside the thinking that holds anything.
     pub(crate) last: Option<CodeBlock<'a>>,
     /// The block that is still open at the end.
@@ -219,7 +219,7 @@ impl<'a> Scanner<'a> {
         }
         self.out.last = Some(block);
         if wanted {
-            self.out.wanted = Some(block);
+            self.out.wanted.push(block);
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Scanner<'a> {
             None => self.out.sections.push(Section { tag, inner, end, closed }),
         }
         // What came before is no longer after the thinking.
-        self.out.wanted = None;
+        self.out.wanted.clear();
         end
     }
 

@@ -95,7 +95,14 @@ impl Rules {
 
     /// Reads a reply: finds the program and looks at it, without running anything.
     pub fn read(&self, task: &Task, reply: Reply<'_>, stack: &BigStack) -> Reading {
-        self.read_program(task, find_program(task, reply), stack)
+        let of_entry_point = match (self.sanitize, task.language) {
+            (Sanitize::EntryPoint, Language::Python) => {
+                sanitize::find(task, reply, self.python, stack)
+            }
+            _ => None,
+        };
+        let program = of_entry_point.or_else(|| find_program(task, reply));
+        self.read_program(task, program, stack)
     }
 
     /// Looks at what [`find_program`] found.

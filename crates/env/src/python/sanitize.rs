@@ -9,6 +9,8 @@
 //! Of a program that does not parse, the statements before the broken one are taken, as far as they hold the entry
 //! point: replies are cut off in tests of their own. (EvalPlus takes the longest run of lines that parses.)
 //!
+//! Of several blocks the last one counts that holds the entry point, not the last of all.
+//!
 //! Statements are slices of the source; nothing is printed anew. For evaluation alone: to pay the rest of a
 //! program would teach the student to write what is not run.
 
@@ -17,6 +19,8 @@ use std::collections::{HashMap, HashSet};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor, TraversalSignal};
 use ruff_python_ast::{AnyNodeRef, Expr, ExprContext, ExprName, PythonVersion, Stmt};
 use ruff_text_size::Ranged;
+use whetstone_core::extract::{self, Form, Reply};
+use whetstone_core::program::{Language, Program};
 use whetstone_core::task::Task;
 
 use super::roots;
@@ -31,8 +35,26 @@ struct Part<'a> {
     uses: HashSet<&'a str>,
 }
 
+/// Blocks of a reply that are looked at, the last ones.
+const MAX_BLOCKS: usize = 8;
+
 /// Ends of a program that does not parse that are left out in turn.
 const MAX_ENDS: usize = 8;
+
+/// The program in the last closed block of a reply that holds what the tests of `task` call, as far as they need it;
+/// `None` if no block does. Replies often end in a block with an example of a call.
+pub(super) fn find(
+    task: &Task,
+    reply: Reply<'_>,
+    version: PythonVersion,
+    stack: &BigStack,
+) -> Option<Program> {
+    let needed = |source: &str| needed(source, task, version, stack);
+    let blocks = extract::blocks(reply, Form::ThinkPython);
+    let mut last = blocks.iter().rev().take(MAX_BLOCKS);
+    let source = last.find_map(|source| needed(source))?;
+    Some(Program { language: Language::Python, source, truncated: false })
+}
 
 /// What the tests of `task` need of a program; `None` if whole programs are asked for, if it binds nothing that the
 /// tests call, or if it does not parse.
@@ -349,6 +371,22 @@ mod tests {
         }
         let stdio = serde_json::json!({"kind": "stdio", "hidden": [{"input": "", "output": "1"}]});
         assert_eq!(cut(&task(&stdio), "print(1)\nprint("), None);
+    }
+
+    #[test]
+    fn of_several_blocks_the_last_one_counts_that_holds_the_entry_point() {
+        let find = |text: &str| {
+            let version = PythonVersion::latest();
+            let found = on_big_stack(|stack| find(&asserts(), Reply::text(text), version, stack));
+            found.unwrap().map(|program| program.source)
+        };
+        let block = |code: &str| format!("So:\n```python\n{code}\n```\n");
+        let (one, two) = ("def f(x):\n    return [1]\n", "def f(x):\n    return [x]\n");
+        let both = [block(one), block(two), block("print(f(1))"), block("f(")].concat();
+        assert_eq!(find(&both).as_deref(), Some(two));
+        assert_eq!(find(&block("print(f(1))")), None);
+        let thought = format!("<think>{}</think>{}", block(two), block("print(f(1))"));
+        assert_eq!(find(&thought), None, "never from the thinking");
     }
 
     #[test]

@@ -84,21 +84,22 @@ impl<'a> Programs<'a> {
         let judge = |candidate: &Candidate| {
             programs.judge.judge(Job { program: &candidate.program, setup, tests, limits })
         };
-        match (find_program(task, reply), &self.cached) {
-            (Some(program), Some(cached)) => {
-                let keys = cached.keys[number as usize].program(&program.source);
-                let lookup = Lookup { keys, limits };
-                // A program that is known is not even parsed.
-                if let Some(known) = cached.find(&lookup) {
-                    return self.known(&Reading::Runs(known.candidate(program)), known);
-                }
-                let reading = self.rules.read_program(task, Some(program), stack);
-                let vary = || tests_may_vary(task, self.rules.python, stack);
-                let reading = cached.with_tests(reading, number, vary);
-                self.look_up(cached, &lookup, &reading, judge)
-            }
-            (program, _) => self.fresh(&self.rules.read_program(task, program, stack), judge),
+        let Some(cached) = &self.cached else {
+            return self.fresh(&self.rules.read(task, reply, stack), judge);
+        };
+        let Some(program) = find_program(task, reply) else {
+            return self.fresh(&self.rules.read_program(task, None, stack), judge);
+        };
+        let keys = cached.keys[number as usize].program(&program.source);
+        let lookup = Lookup { keys, limits };
+        // A program that is known is not even parsed.
+        if let Some(known) = cached.find(&lookup) {
+            return self.known(&Reading::Runs(known.candidate(program)), known);
         }
+        let reading = self.rules.read_program(task, Some(program), stack);
+        let vary = || tests_may_vary(task, self.rules.python, stack);
+        let reading = cached.with_tests(reading, number, vary);
+        self.look_up(cached, &lookup, &reading, judge)
     }
 
     /// Waits for a neighbour's verdict, or judges.
