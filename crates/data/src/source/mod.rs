@@ -26,6 +26,7 @@ pub(crate) mod table;
 
 pub use apps::Difficulty;
 pub use error::SourceError;
+pub use mbpp::{MbppTests, MbppVariant, ShownTests};
 pub(crate) use read::digest;
 pub use read::{InputFile, SourceRow, TaskSource, What, read};
 pub(crate) use row::brief;

@@ -10,6 +10,7 @@ mod best_of;
 mod dry_run;
 mod given;
 mod local;
+mod of_suite;
 mod remote;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ use self::best_of::Chooser;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
+use crate::scratch::Scratch;
+use crate::suites::SuiteRequest;
 use crate::text::{counted, many};
 use crate::untested;
 
@@ -43,8 +46,10 @@ use crate::untested;
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct EvalRequest {
-    /// The file of tasks.
+    /// The file of tasks; with a suite, the file that its tasks are written to.
     pub tasks: PathBuf,
+    /// A suite of published tasks.
+    pub suite: Option<SuiteRequest>,
     /// The model's name, if it is not that of the last run or of the settings.
     pub model: Option<String>,
     /// An adapter for the model.
@@ -97,9 +102,12 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<Results>>, Failure> {
     let began = Instant::now();
-    let loaded = request.sources.load(&[]).map_err(Failure::Config)?;
+    let layers = request.suite.as_ref().map(|suite| suite.suite.layers()).unwrap_or_default();
+    let loaded = request.sources.load(&layers).map_err(Failure::Config)?;
     say_left_out(&loaded, observer);
     let config = loaded.config;
+    let scratch = request.dry_run.then(Scratch::new).transpose()?;
+    let request = &of_suite::with_tasks(request, &config, scratch.as_ref(), observer)?;
     let tasks = tasks(request, &config, observer)?;
     let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
     if request.dry_run {
@@ -162,6 +170,11 @@ fn tasks(
     Ok(tasks)
 }
 
+/// What to do with an earlier evaluation in the same place.
+fn earlier(request: &EvalRequest) -> Earlier {
+    if request.fresh { Earlier::Forget } else { Earlier::Resume }
+}
+
 /// Shows how far a measurement is: samples are judged while others are sampled.
 pub(crate) fn show_sampled(progress: &dyn Progress, now: Sampled) {
     let Sampled { sampled, done, all } = now;
@@ -214,7 +227,7 @@ impl Measure<'_> {
     }
 
     fn earlier(&self) -> Earlier {
-        if self.request.fresh { Earlier::Forget } else { Earlier::Resume }
+        earlier(self.request)
     }
 
     /// The description for the results: the settings that influence a sample or its verdict, and
@@ -231,7 +244,8 @@ impl Measure<'_> {
         let env = &config.env;
         let kind = (env.kind != PROGRAM).then(|| ("env.kind", env.kind.clone()));
         let turns = (env.max_turns > 0).then(|| ("env.max_turns", env.max_turns.to_string()));
-        let settings = common.into_iter().chain(kind).chain(turns).chain(more);
+        let suite = self.request.suite.as_ref().map(|suite| ("--suite", suite.suite.full_name()));
+        let settings = common.into_iter().chain(kind).chain(turns).chain(suite).chain(more);
         let settings: BTreeMap<String, String> =
             settings.map(|(name, value)| (name.to_owned(), value)).collect();
         // How many replies episodes may have is known once their environments are built.

@@ -39,6 +39,7 @@ pub(super) fn measure(
     let request = EvalRequest {
         best_of: None,
         tasks,
+        suite: None,
         model: Some(model),
         adapter: None,
         server: None,

@@ -1,0 +1,92 @@
+"""Why two judges differ about one program.
+
+A cause is looked for in a fixed order and only from evidence: what the program does with EvalPlus'
+inputs, what the published tests say, and what each judge knows by the task's name.
+"""
+
+import contextlib
+import copy
+import io
+import signal
+
+from evalplus.eval._special_oracle import MBPP_OUTPUT_NOT_NONE_TASKS, MBPP_OUTPUT_SET_EQ_TASKS
+
+SPECIAL = {"are_equivalent", "sum_div", "surface_Area", "digit_distance_nums", "find_zero"}
+
+
+def cause(name, line, task, plus, verdicts):
+    """The cause in words; one that begins with `unexplained` is a bug of somebody."""
+    if name == "reply":
+        return f"extraction: whet finds another program in the reply ({verdicts['reply']})"
+    late = [judge for judge, verdict in verdicts.items() if verdict and ("time" in verdict)]
+    if late:
+        return f"time limit of {', '.join(late)}"
+    if name == "evalplus":
+        return of_evalplus(line, task, plus, verdicts)
+    return f"unexplained: whet says {verdicts['whet']}, {name} says {verdicts[name]}"
+
+
+def of_evalplus(line, task, plus, verdicts):
+    agrees = (verdicts["whet"] == "pass") == (verdicts["published"] == "pass")
+    if not agrees:
+        return f"unexplained: whet says {verdicts['whet']}, the published tests say {verdicts['published']}"
+    entry = plus["entry_point"]
+    if verdicts["whet"] == "pass":
+        problem = first_problem(line["program"], plus)
+        if problem and "NameError" in problem and task["set"] == "humaneval":
+            return "EvalPlus runs the program without the prompt's imports and helpers"
+        if problem:
+            return f"EvalPlus' inputs are stricter than the published tests: {problem}"
+        return "unexplained: the program answers as EvalPlus expects"
+    if entry in SPECIAL or entry in MBPP_OUTPUT_NOT_NONE_TASKS or entry in MBPP_OUTPUT_SET_EQ_TASKS:
+        return f"EvalPlus accepts more by a rule for `{entry}`"
+    problem = first_problem(line["program"], plus)
+    if problem is None or problem.startswith("float"):
+        said = verdicts["published"].removeprefix("fail: ")
+        return f"the published tests are stricter than EvalPlus' inputs: {said}"
+    return f"unexplained: EvalPlus passes a program that {problem}"
+
+
+class Late(Exception):
+    """The program took too long."""
+
+
+def late(*_):
+    raise Late
+
+
+def first_problem(program, plus):
+    """The first input on which the program does not do what EvalPlus expects; in words."""
+    signal.signal(signal.SIGALRM, late)
+    space = {}
+    try:
+        with limited():
+            exec(program, space)
+            function = space[plus["entry_point"]]
+    except BaseException as error:
+        return f"{type(error).__name__} when it is loaded"
+    for given, expected in zip(plus["inputs"], plus["expected"]):
+        try:
+            with limited():
+                answer = function(*copy.deepcopy(given))
+        except BaseException as error:
+            return f"{type(error).__name__} for {short(given)}"
+        if answer != expected:
+            kind = "float " if isinstance(expected, float) else ""
+            return f"{kind}answers {short(answer)} for {short(given)}, expected {short(expected)}"
+    return None
+
+
+@contextlib.contextmanager
+def limited():
+    signal.setitimer(signal.ITIMER_REAL, 5.0)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def short(value):
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
