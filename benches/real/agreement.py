@@ -89,14 +89,15 @@ def report(out, lines, tasks, plus, verdicts):
         for at in other:
             line = lines[at]
             of_line = {judge: found.get(at) for judge, found in verdicts.items()}
-            cause = causes.cause(name, line, tasks[line["id"]], plus.get(line["id"]), of_line)
-            differences.append({"with": name, "id": line["id"], "line": line["line"], "cause": cause, **of_line})
+            cause, evidence = causes.cause(name, line, tasks[line["id"]], plus.get(line["id"]), of_line)
+            found = {"with": name, "id": line["id"], "line": line["line"], "cause": cause, "evidence": evidence}
+            differences.append({**found, "verdicts": of_line})
     with open(out / "differences.jsonl", "w", encoding="utf-8") as file:
         file.writelines(json.dumps(one) + "\n" for one in differences)
     for (name, cause), count in sorted(Counter((one["with"], one["cause"]) for one in differences).items()):
         of_cause = [one["id"] for one in differences if (one["with"], one["cause"]) == (name, cause)]
-        print(f"  {name}: {count} by {cause}: {', '.join(sorted(set(of_cause))[:12])}")
-    unexplained = [one for one in differences if one["cause"].startswith("unexplained")]
+        print(f"  {name}: {count}: {cause}: {', '.join(sorted(set(of_cause))[:20])}")
+    unexplained = [one for one in differences if one["cause"] == "unexplained"]
     print(f"unexplained differences: {len(unexplained)}")
     sys.exit(1 if unexplained else 0)
 

@@ -15,36 +15,34 @@ SPECIAL = {"are_equivalent", "sum_div", "surface_Area", "digit_distance_nums", "
 
 
 def cause(name, line, task, plus, verdicts):
-    """The cause in words; one that begins with `unexplained` is a bug of somebody."""
-    if name == "reply":
-        return f"extraction: whet finds another program in the reply ({verdicts['reply']})"
-    late = [judge for judge, verdict in verdicts.items() if verdict and ("time" in verdict)]
+    """The cause and its evidence; a cause that begins with `unexplained` is a bug of somebody."""
+    late = [judge for judge, verdict in verdicts.items() if verdict and "time" in verdict]
     if late:
-        return f"time limit of {', '.join(late)}"
+        return "a time limit", ", ".join(late)
+    if name == "reply":
+        return "extraction: whet finds another program in the reply", verdicts["reply"]
     if name == "evalplus":
         return of_evalplus(line, task, plus, verdicts)
-    return f"unexplained: whet says {verdicts['whet']}, {name} says {verdicts[name]}"
+    return "unexplained", f"whet says {verdicts['whet']}, {name} says {verdicts[name]}"
 
 
 def of_evalplus(line, task, plus, verdicts):
-    agrees = (verdicts["whet"] == "pass") == (verdicts["published"] == "pass")
-    if not agrees:
-        return f"unexplained: whet says {verdicts['whet']}, the published tests say {verdicts['published']}"
+    if (verdicts["whet"] == "pass") != (verdicts["published"] == "pass"):
+        return "unexplained", f"whet says {verdicts['whet']}, the published tests say {verdicts['published']}"
     entry = plus["entry_point"]
-    if verdicts["whet"] == "pass":
-        problem = first_problem(line["program"], plus)
-        if problem and "NameError" in problem and task["set"] == "humaneval":
-            return "EvalPlus runs the program without the prompt's imports and helpers"
-        if problem:
-            return f"EvalPlus' inputs are stricter than the published tests: {problem}"
-        return "unexplained: the program answers as EvalPlus expects"
-    if entry in SPECIAL or entry in MBPP_OUTPUT_NOT_NONE_TASKS or entry in MBPP_OUTPUT_SET_EQ_TASKS:
-        return f"EvalPlus accepts more by a rule for `{entry}`"
     problem = first_problem(line["program"], plus)
+    if verdicts["whet"] == "pass":
+        if problem is None:
+            return "unexplained", "the program answers as EvalPlus expects"
+        if "NameError" in problem and task["set"] == "humaneval":
+            return "EvalPlus runs the program without the prompt's imports and helpers", problem
+        return "EvalPlus expects what no published test asks for", problem
+    if entry in SPECIAL or entry in MBPP_OUTPUT_NOT_NONE_TASKS or entry in MBPP_OUTPUT_SET_EQ_TASKS:
+        return "EvalPlus has a rule of its own for this task, which accepts more", entry
     if problem is None or problem.startswith("float"):
         said = verdicts["published"].removeprefix("fail: ")
-        return f"the published tests are stricter than EvalPlus' inputs: {said}"
-    return f"unexplained: EvalPlus passes a program that {problem}"
+        return "a published test asks for more than EvalPlus' inputs", said
+    return "unexplained", f"EvalPlus passes a program that {problem}"
 
 
 class Late(Exception):

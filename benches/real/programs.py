@@ -61,7 +61,7 @@ def continued(reply, task):
 
 
 def sanitized(lines, known):
-    """The same with what the entry point needs alone, by EvalPlus' own rule."""
+    """The same lines with what the entry point needs alone, by EvalPlus' own rule."""
     from evalplus.sanitize import sanitize
 
     def one(line):

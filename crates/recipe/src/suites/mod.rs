@@ -134,4 +134,17 @@ mod tests {
         let over = whetstone_config::load(&over.concat()).unwrap().config;
         assert_eq!((over.eval.num_samples, over.eval.temperature), (20, 0.8));
     }
+
+    #[test]
+    fn a_setting_that_contradicts_the_suite_is_named_with_it() {
+        let suite = Suite::named("humaneval").unwrap();
+        let k = Layer::Set { argument: "eval.k=[10]".to_owned() };
+        let problems = whetstone_config::load(&[suite.layers(), vec![k]].concat()).unwrap_err();
+        let said = problems[0].to_string();
+        assert!(said.contains("eval.k"), "{said}");
+        let samples =
+            Layer::Suite { name: "s".to_owned(), argument: "eval.num_samples=x".to_owned() };
+        let said = whetstone_config::load(&[samples]).unwrap_err()[0].to_string();
+        assert!(said.starts_with("--suite s: `eval.num_samples`: "), "{said}");
+    }
 }
