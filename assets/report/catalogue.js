@@ -54,6 +54,13 @@ const LEARNING = [
     ],
   },
   {
+    title: "Causes", format: share, from: 0, rollouts: causeShares,
+    notes: [
+      "Why completions have no program, or one that does not load: code in the thinking alone, an assertion of the " +
+        "program's own that fails. If one cause explains most failures, training first learns the form.",
+    ],
+  },
+  {
     title: "Reward by term", rollouts: termMeans,
     notes: ["Contribution of each term to the reward, including its weight, before gates cap the total."],
   },
@@ -333,7 +340,7 @@ const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL, ...P
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "code/no_code", "code/in_thinking", "code/own_test_failed", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
 const TERM_METRICS = "reward/";
 
 /** The order of verdicts, and which are alike enough to share a colour. */

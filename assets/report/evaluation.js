@@ -36,9 +36,28 @@ function evaluationTables(evaluation) {
     el("section", { class: "chart", "data-table": "Results" }, el("h3", {}, "Results"),
       el("div", { class: "scroll" }, table(null, ["", "mean over tasks", "interval", "tasks"], rows)),
       el("p", { class: "note" }, note)),
+    causeTable(evaluation),
     partTable("By source", sources),
     partTable("By difficulty", difficulties),
   ];
+}
+
+/** Why samples have no program, or one that does not load, the most frequent cause first. */
+function causeTable({ causes, greedy_causes: greedy }) {
+  const rows = new Map();
+  [causes, greedy].forEach((counts, column) => {
+    for (const [verdict, named] of Object.entries(counts)) {
+      for (const [cause, count] of Object.entries(named)) {
+        const name = brief(`${words(verdict)}: ${words(cause)}`, 60);
+        if (!rows.has(name)) rows.set(name, [name, 0, 0]);
+        rows.get(name)[column + 1] = count;
+      }
+    }
+  });
+  if (rows.size === 0) return null;
+  const sorted = [...rows.values()].sort((one, other) => other[1] - one[1] || other[2] - one[2]);
+  return el("section", { class: "chart", "data-table": "Causes" }, el("h3", {}, "Causes"),
+    el("div", { class: "scroll" }, table(null, ["", "samples", "greedy"], sorted)));
 }
 
 /** The figures of a suite: [label, figure, format]. */

@@ -3,6 +3,9 @@
 /** Terms of rewards that have a line. */
 const MAX_TERM_LINES = 8;
 
+/** Causes of verdicts that have a line. */
+const MAX_CAUSE_LINES = 8;
+
 /** What each step's rollouts have under `key`, all names of it. */
 function namesUnder(key) {
   return [...new Set([...known.rollouts.values()].flatMap((it) => Object.keys(it[key])))];
@@ -14,6 +17,15 @@ function verdictShares() {
     label: words(verdict),
     tone: verdictTone(verdict),
     line: rolloutPoints((it) => (it.verdicts[verdict] ?? 0) / it.completions),
+  }));
+}
+
+/** Why replies had a verdict that is about their form. */
+function causeShares() {
+  return namesUnder("causes").sort().slice(0, MAX_CAUSE_LINES).map((cause, at) => ({
+    label: words(cause),
+    tone: at + 1,
+    line: rolloutPoints((it) => (it.causes[cause] ?? 0) / it.completions),
   }));
 }
 

@@ -65,7 +65,8 @@ function failing(shown, task) {
   if (seen.verdict === "pass") return el("p", { class: "passing" }, `${passed}, ${figure(seen.cpu_ms)} ms`);
   const kind = seen.kind ? ` (${brief(seen.kind, 60)})` : "";
   const signal = seen.signal ? ` (signal ${seen.signal})` : "";
-  const what = `${words(seen.verdict)}${kind}${signal}; ${passed}`;
+  const cause = shown.cause && shown.cause !== seen.kind ? `, ${words(shown.cause)}` : "";
+  const what = `${words(seen.verdict)}${cause}${kind}${signal}; ${passed}`;
   if (seen.test === undefined) return said(what);
   const test = task?.tests?.hidden[seen.test];
   const got = seen.got === undefined ? [] : [["got", seen.got]];

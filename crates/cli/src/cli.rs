@@ -15,6 +15,7 @@ pub use crate::eval::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 pub use crate::export::ExportArgs;
 pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
+pub use crate::prompt::PromptCommand;
 pub use crate::quickstart::QuickstartArgs;
 pub use crate::report::ReportArgs;
 pub use crate::rollout::RolloutArgs;
@@ -65,6 +66,7 @@ The pipeline step by step:
      whet rollout           Sample groups of replies to tasks; `--mock` writes some without a model.
   6. whet model new         Create a small model, with a tokenizer trained on your text.
      whet model info        Describe a model, and the memory it needs.
+     whet prompt show       Show the prompt of a task as a model reads it.
      whet generate          Complete a prompt or a chat.
      whet bench             Measure the throughput of training and sampling on this machine.
   7. whet train sft         Fine-tune on the traces.
@@ -163,6 +165,10 @@ pub enum Command {
     /// Describe models, and create new ones
     #[command(subcommand)]
     Model(ModelCommand),
+
+    /// Show what a model is asked, to the token
+    #[command(subcommand)]
+    Prompt(PromptCommand),
 
     /// Complete prompts with a local model
     ///

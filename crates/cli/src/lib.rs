@@ -27,6 +27,7 @@ mod next;
 mod observer;
 pub mod printer;
 mod progress;
+mod prompt;
 mod quickstart;
 mod report;
 mod rollout;
@@ -71,6 +72,7 @@ pub fn run() -> Exit {
         Command::Teach(args) => teach::run(args, printer),
         Command::Train(command) => train::run(command, printer),
         Command::Model(command) => model::run(command, printer),
+        Command::Prompt(command) => prompt::run(command, printer),
         Command::Eval(args) => eval::run(args, printer),
         Command::Generate(args) => generate::run(args, printer),
         Command::Rollout(args) => rollout::run(args, printer),

@@ -2,7 +2,8 @@
 //!
 //! The time left is the mean time of the steps that are finished, times the number of those that are not. Before
 //! the first one is finished nothing is known, and `—` is shown. Steps that an earlier process finished
-//! count as done and not in the mean.
+//! count as done and not in the mean. Where a model on this machine samples, the time left is that of its
+//! [`Headway`], which is known after its first step.
 //!
 //! On a terminal it is one line that changes. Elsewhere a line is written now and then: the first when
 //! [`FIRST_LINE`] has passed, later ones further apart, so that the log of a night stays readable. All of
@@ -13,8 +14,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use whetstone_infer::Headway;
 use whetstone_recipe::observer;
-use whetstone_recipe::text::duration;
+use whetstone_recipe::text::{counted, duration};
 
 use crate::printer::{Printer, suspend};
 
@@ -42,6 +44,8 @@ struct LineState {
     all: u64,
     /// Steps that were finished before this process began, and when that was seen.
     before: Option<(u64, Duration)>,
+    /// Estimated time left, where it is known better than by the mean.
+    left: Option<Duration>,
     /// Steps that the mean is of, and their time.
     finished: u64,
     spent: Duration,
@@ -101,7 +105,7 @@ impl Progress {
 impl observer::Progress for Progress {
     fn phase(&self, name: &str, done: usize, all: usize) {
         let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
-        self.lock().phase = format!("{name}{part}");
+        self.lock().phase(name, &part);
         self.show();
     }
 
@@ -115,6 +119,11 @@ impl observer::Progress for Progress {
         let (done, all) = (state.done + 1, state.all);
         state.reach(done, all, self.began.elapsed());
         drop(state);
+        self.show();
+    }
+
+    fn headway(&self, now: &Headway) {
+        self.lock().headway(now);
         self.show();
     }
 
@@ -132,6 +141,26 @@ impl observer::Progress for Progress {
 }
 
 impl LineState {
+    fn phase(&mut self, name: &str, part: &str) {
+        if !self.phase.starts_with(name) {
+            // Those of sampling mean nothing while others are judged.
+            (self.left, self.words) = (None, String::new());
+        }
+        self.phase = format!("{name}{part}");
+    }
+
+    fn headway(&mut self, now: &Headway) {
+        let known = now.active.saturating_add(now.waiting) as u64;
+        let more = self.all.saturating_sub(self.done).saturating_sub(known);
+        self.left = now.left(usize::try_from(more).unwrap_or(usize::MAX));
+        let tokens = counted(now.usage.sampled, "token");
+        self.words = if now.usage.steps == 0 {
+            format!("{} of prompts read", counted(now.usage.prefilled, "token"))
+        } else {
+            format!("{} in flight, {tokens} sampled", now.active)
+        };
+    }
+
     fn reach(&mut self, done: u64, all: u64, now: Duration) {
         (self.done, self.all) = (done, all);
         let (before, since) = *self.before.get_or_insert((done, now));
@@ -157,9 +186,13 @@ impl LineState {
     #[expect(clippy::cast_precision_loss, reason = "counts of steps")]
     fn times(&self) -> String {
         let left = self.all.saturating_sub(self.done) as f64;
-        match self.seconds() {
-            None => format!("— s/{}, — left", self.unit),
-            Some(seconds) => {
+        match (self.seconds(), self.left) {
+            (rate, Some(left)) => {
+                let rate = rate.map_or_else(|| "—".to_owned(), short_seconds);
+                format!("{rate} s/{}, {} left", self.unit, duration(left.as_secs_f64()))
+            }
+            (None, None) => format!("— s/{}, — left", self.unit),
+            (Some(seconds), None) => {
                 let (rate, left) = (short_seconds(seconds), duration(seconds * left));
                 format!("{rate} s/{}, {left} left", self.unit)
             }

@@ -1,8 +1,9 @@
 //! Parts that summaries share: lists by frequency, bad lines, and what is not shown.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use whetstone_core::extract::CauseCounts;
 use whetstone_recipe::text::percent;
 use whetstone_rollout::score::BadLine;
 
@@ -48,6 +49,29 @@ pub(crate) fn verdicts(text: &mut Lines, unit: &str, found: &BTreeMap<String, u6
     }
 }
 
+/// How often a verdict that is about the form of the reply had a cause.
+pub(crate) struct CauseRow {
+    /// `no_code: in_thinking`.
+    pub(crate) name: String,
+    pub(crate) count: u64,
+    /// Of greedy samples, which are counted apart.
+    pub(crate) greedy: u64,
+}
+
+/// The rows of a table of causes, the most frequent first.
+pub(crate) fn causes(found: &CauseCounts, greedy: &CauseCounts) -> Vec<CauseRow> {
+    let names = found.iter().chain(greedy.iter()).map(|one| (one.verdict, one.cause));
+    let names: BTreeSet<(&str, &str)> = names.collect();
+    let row = |(verdict, cause)| CauseRow {
+        name: format!("{verdict}: {cause}"),
+        count: found.count(verdict, cause),
+        greedy: greedy.count(verdict, cause),
+    };
+    let mut rows: Vec<CauseRow> = names.into_iter().map(row).collect();
+    rows.sort_by_key(|row| Reverse((row.count, row.greedy)));
+    rows
+}
+
 /// What a table of verdicts counts beside them.
 #[derive(Clone, Copy)]
 pub(crate) struct NotRun {
@@ -76,6 +100,22 @@ mod tests {
         let mut text = Vec::new();
         list(&mut text, ["a".to_owned()], 1, 2);
         assert_eq!(text, ["    a"]);
+    }
+
+    #[test]
+    fn causes_are_sorted_by_frequency_and_those_of_greedy_samples_stand_beside() {
+        let counts = |text: &str| serde_json::from_str::<CauseCounts>(text).unwrap();
+        let found =
+            counts(r#"{"load_error":{"own_test_failed":9},"no_code":{"empty":1,"prose":30}}"#);
+        let greedy = counts(r#"{"no_code":{"cut_off":2,"prose":3}}"#);
+        let rows = causes(&found, &greedy).into_iter().map(|row| (row.name, row.count, row.greedy));
+        let expected = [
+            ("no_code: prose", 30, 3),
+            ("load_error: own_test_failed", 9, 0),
+            ("no_code: empty", 1, 0),
+            ("no_code: cut_off", 0, 2),
+        ];
+        assert_eq!(rows.collect::<Vec<_>>(), expected.map(|(name, a, b)| (name.to_owned(), a, b)));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod show;
 mod sources;
 mod stage_file;
 mod suggest;
+mod template;
 mod value;
 mod yaml;
 
@@ -92,15 +93,16 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
     let places =
         settings.iter().map(|(key, set): (&String, &Setting)| (key.clone(), set.place.clone()));
     let places: BTreeMap<_, _> = places.collect();
-    let config = match config_of(settings) {
+    let mut config = match config_of(settings) {
         Ok(config) => with_fitting_k(config, &places),
         Err(err) => {
             problems.push(Problem::whole(err.message()));
             return Err(problems);
         }
     };
-    let between = config.problems();
-    problems.extend(between.into_iter().map(|problem| Problem::between(problem, &places)));
+    let unread = template::read(&mut config.prompt).err();
+    let between = unread.into_iter().chain(config.problems());
+    problems.extend(between.map(|problem| Problem::between(problem, &places)));
     if problems.is_empty() { Ok(Loaded { config, places }) } else { Err(problems) }
 }
 

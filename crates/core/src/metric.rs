@@ -239,6 +239,18 @@ pub const CODE_TIMEOUTS: Metric =
     metric("code/timeouts", Unit::Fraction, "programs that ran out of time");
 pub const CODE_QUALITY_SCORE: Metric =
     metric("code/quality_score", Unit::Fraction, "mean quality of programs that parse");
+pub const CODE_NO_CODE: Metric =
+    metric("code/no_code", Unit::Fraction, "completions without a program outside their thinking");
+pub const CODE_IN_THINKING: Metric = metric(
+    "code/in_thinking",
+    Unit::Fraction,
+    "completions whose only code stands in their thinking",
+);
+pub const CODE_OWN_TEST_FAILED: Metric = metric(
+    "code/own_test_failed",
+    Unit::Fraction,
+    "programs that an assertion of their own ended before the first hidden test",
+);
 pub const ROLLOUT_MEAN_TOKENS: Metric =
     metric("rollout/mean_tokens", Unit::Count, "mean sampled tokens of a rollout");
 pub const ROLLOUT_TRUNCATED: Metric =
@@ -500,6 +512,9 @@ pub const ALL: &[Metric] = &[
     CODE_AVG_TEST_PASS_RATE,
     CODE_TIMEOUTS,
     CODE_QUALITY_SCORE,
+    CODE_NO_CODE,
+    CODE_IN_THINKING,
+    CODE_OWN_TEST_FAILED,
     ROLLOUT_MEAN_TOKENS,
     ROLLOUT_TRUNCATED,
     ROLLOUT_DROPPED,

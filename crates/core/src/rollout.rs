@@ -11,10 +11,16 @@
 //! `step` is of step 0.
 //! Fields we do not know pass through untouched.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::extract::{Cause, Reply};
 use crate::judgement::Infrastructure;
 use crate::outcome::{Evidence, Outcome};
 use crate::task::TaskId;
 use crate::validation::Validation;
+use crate::verdict::Verdict;
 use crate::wire::{Object, Wire, WireError};
 
 const VERSION: u64 = 1;
@@ -97,6 +103,38 @@ impl Wire for RolloutLine {
         }
         object
     }
+}
+
+/// What is read of a turn: thinking that a server sent apart from the text.
+#[derive(Deserialize)]
+struct TurnThinking<'a> {
+    #[serde(borrow, default)]
+    reasoning: Option<Cow<'a, str>>,
+}
+
+impl RolloutLine {
+    /// The cause of its verdict, if that is about the form of the reply.
+    pub fn cause(&self) -> Option<Cause> {
+        let Some(Score::Scored { outcome, .. }) = &self.score else { return None };
+        cause_of(outcome.judgement()?.verdict(), &self.text, &self.meta)
+    }
+}
+
+/// The cause of a verdict that is about the form of a reply, from what the `meta` of its line says of how it ended;
+/// see [`Cause`]. Lines of other tools may have anything there; what is no field of ours is taken for unknown.
+pub fn cause_of(verdict: &Verdict, text: &str, meta: &Object) -> Option<Cause> {
+    if !Cause::is_of_form(verdict) {
+        return None;
+    }
+    let turns = noted::<Vec<TurnThinking<'_>>>(meta, "turns");
+    let reasoning = turns.and_then(|mut turns| turns.pop()?.reasoning);
+    let opened = noted(meta, "thinking_opened").unwrap_or(false);
+    let reply = Reply { text, reasoning: reasoning.as_deref(), opened };
+    Cause::of(verdict, reply, noted(meta, "finish"))
+}
+
+fn noted<'a, T: Deserialize<'a>>(meta: &'a Object, field: &str) -> Option<T> {
+    serde_json::from_str(meta.get(field)?).ok()
 }
 
 /// The field of a line with the task's id: ours, or what other tools call it.
@@ -184,6 +222,25 @@ mod tests {
         assert_eq!((theirs.step, theirs.text.as_str()), (0, "t"));
         assert_eq!(theirs.to_line(), r#"{"step":0,"prompt_id":"a","text":"t","meta":{}}"#);
         assert!(parse(r#"{"task_id":"a","completion":"t","text":"u"}"#).is_err());
+    }
+
+    #[test]
+    fn the_cause_of_a_verdict_is_derived_from_the_reply_and_how_it_ended() {
+        let line = |text: &str, meta: &str| {
+            let validation = r#"{"verdict":"no_code","tests_passed":0,"tests_total":1,"cpu_ms":0.0,"isolation":null}"#;
+            let line = format!(
+                r#"{{"step":0,"prompt_id":"a","text":"{text}","meta":{meta},"validation":{validation},"reward":{{"total":0.0,"terms":{{}}}}}}"#
+            );
+            parse(&line).unwrap().cause().unwrap()
+        };
+        assert_eq!(line("I think", r#"{"finish":"stop"}"#), Cause::Prose);
+        assert_eq!(line("I think", r#"{"finish":"length"}"#), Cause::CutOff);
+        assert_eq!(line("I think", r#"{"finish":7,"turns":"two"}"#), Cause::Prose);
+        assert_eq!(line("I think", r#"{"thinking_opened":true}"#), Cause::ThinkingUnclosed);
+        let apart = r#"{"turns":[{"prompt":[],"finish":"stop"},{"reasoning":"x\n\u0060\u0060\u0060\ny\n"}]}"#;
+        assert_eq!(line("Done", apart), Cause::InThinking);
+        assert_eq!(parse(JUDGED).unwrap().cause(), None);
+        assert_eq!(parse(r#"{"prompt_id":"a","text":""}"#).unwrap().cause(), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ fn piece() -> impl Strategy<Value = String> {
         Just("[/PLAN]".to_owned()),
         Just("```".to_owned()),
         Just("```python".to_owned()),
+        Just("```\npython\n".to_owned()),
         Just("~~~".to_owned()),
         Just("`".to_owned()),
         Just("\n".to_owned()),
@@ -95,11 +96,12 @@ fn a_reply_broken_off_anywhere_gives_part_of_what_was_coming() {
 }
 
 /// The costly texts, by what they repeat.
-const REPEATED: [&str; 18] = [
+const REPEATED: [&str; 19] = [
     "`",
     "~",
     "```\n",
     "```python\n",
+    "```\npython\n",
     "~~~\n",
     "<think>",
     "</think>",

@@ -1,9 +1,9 @@
 //! Our own formats agree with each other: prompt, response and extraction.
 
 use whetstone_core::Language;
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, PromptConfig};
 use whetstone_core::extract::{Form, Origin, Reply, Response, extract};
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::task::{Task, TaskView, VisibleTests};
 use whetstone_core::wire::Wire;
 use whetstone_env::python::{Reading, Rules};
@@ -33,7 +33,14 @@ pub fn prompt(config: &Config) -> Finding {
         entry_point: Some("is_prime"),
         visible: VisibleTests::Code(&[]),
     };
-    let prompt = Prompt::new(task, config.prompt.language);
+    let unified = PromptConfig { language: config.prompt.language, ..PromptConfig::default() };
+    let prompt = match PromptTemplate::of(&unified).and_then(|template| template.prompt(task)) {
+        Ok(prompt) => prompt,
+        Err(err) => {
+            let hint = "this is a bug in whet: report it";
+            return Finding::fail("unified prompt", err.to_string(), hint);
+        }
+    };
     let parts = [task.statement, "`is_prime`", "<think>", "</think>", "```python"];
     match parts.iter().find(|part| !prompt.user.contains(*part)) {
         None => {

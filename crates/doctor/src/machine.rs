@@ -7,7 +7,7 @@ use std::{io, process, thread};
 use nix::sys::statvfs::statvfs;
 use whetstone_core::config::Config;
 use whetstone_kernels::cuda::{AccumulationOrder, Info};
-use whetstone_kernels::{Cuda, DeviceError};
+use whetstone_kernels::{Cuda, DeviceError, host_memory};
 
 use crate::Finding;
 
@@ -66,26 +66,15 @@ fn existing_part(dir: &Path) -> Option<PathBuf> {
 /// There is memory to work in, within the limit of this process's control group.
 pub fn memory(_: &Config) -> Finding {
     const CHECK: &str = "memory";
-    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .find_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    let Some(available) = available_bytes(&meminfo) else {
+    let Some(usable) = host_memory::available_bytes() else {
         let hint = "is /proc mounted?";
         return Finding::warn(CHECK, "cannot tell how much is available", hint);
     };
-    let usable = limit.map_or(available, |limit| limit.min(available));
     let detail = format!("{} available", gib(usable));
     if usable < 4 * GIB {
         return Finding::warn(CHECK, detail, "a 0.1B model trains in 4 GiB; larger ones want more");
     }
     Finding::pass(CHECK, detail)
-}
-
-fn available_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }
 
 /// Number of cores.
@@ -180,12 +169,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("a/b/c");
         assert_eq!(existing_part(&dir).as_deref(), Some(folder.path()));
-    }
-
-    #[test]
-    fn available_memory_is_read_in_bytes() {
-        assert_eq!(available_bytes("MemTotal: 9 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
-        assert_eq!(available_bytes("MemTotal: 9 kB\n"), None);
     }
 
     fn info() -> Info {

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use whetstone_core::Seed;
 use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Reply, Response, extract, opens_thinking};
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::task::Task;
 use whetstone_data::rows::Row;
 use whetstone_env::judge;
@@ -24,6 +24,7 @@ use whetstone_recipe::device;
 use whetstone_recipe::failure::Failure;
 use whetstone_recipe::find::{Around, Found, find};
 use whetstone_recipe::observer::Observer;
+use whetstone_recipe::prompting;
 use whetstone_sandbox::job::{Job, Judging};
 use whetstone_train::Ending;
 
@@ -50,15 +51,21 @@ pub fn checks<E>(
     observer: &dyn Observer,
     say: &mut dyn FnMut(Finding) -> Result<(), E>,
 ) -> Result<(), E> {
-    let opened = find(given, &Around::of(config, observer))
-        .and_then(|found| Ok((found.open().map_err(Failure::Model)?, found)));
-    let (model, found) = match opened {
+    let mut config = config.clone();
+    let opened = find(given, &Around::of(&config, observer)).and_then(|found| {
+        let mut model = found.open().map_err(Failure::Model)?;
+        let prompt = prompting::settle(&config.prompt, &found, &mut model, observer)?;
+        Ok((model, found, prompt))
+    });
+    let (model, found, prompt) = match opened {
         Ok(opened) => opened,
         Err(err) => {
             let hint = "name a directory, a .gguf file, a run, a name of the hub, or `embedded`";
             return say(Finding::fail("student", whetstone_core::with_causes(&err), hint));
         }
     };
+    config.prompt = prompt;
+    let config = &config;
     let (tokens, positions) = (model.tokenizer.size(), model.config.positions);
     let detail = format!("`{given}`: {tokens} tokens known, sequences of up to {positions}");
     say(Finding::pass("student", detail))?;
@@ -85,7 +92,9 @@ pub fn checks<E>(
 
 /// The rendered prompt.
 fn render(config: &Config, model: &Pretrained, task: &Task) -> Result<String, String> {
-    let messages = Prompt::new(task.view(), config.prompt.language).messages();
+    let prompt =
+        PromptTemplate::of(&config.prompt).and_then(|template| template.prompt(task.view()));
+    let messages = prompt.map_err(|err| err.to_string())?.messages();
     let template = model.template.as_ref().ok_or("the student has no chat template")?;
     template.render(&messages, &Options::prompt()).map_err(|err| err.to_string())
 }

@@ -3,7 +3,7 @@
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Reply, extract};
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::verdict::Verdict;
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
@@ -21,7 +21,12 @@ pub fn finding(config: &Config) -> Finding {
     let Some(task) = task() else {
         return Finding::fail(CHECK, "no task", "this is a bug in whet: report it");
     };
-    let messages = Prompt::new(task.view(), config.prompt.language).messages().to_vec();
+    let prompt =
+        PromptTemplate::of(&config.prompt).and_then(|template| template.prompt(task.view()));
+    let messages = match prompt {
+        Ok(prompt) => prompt.messages(),
+        Err(err) => return Finding::fail(CHECK, err.to_string(), "mend `prompt.template`"),
+    };
     let answer = match connection::ask(config, messages) {
         Ok(answer) => answer,
         Err(problem) => {

@@ -7,11 +7,12 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Sanitize};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 pub use whetstone_core::outcome::{Evidence, Outcome};
+use whetstone_core::prompt::PromptError;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
 pub use whetstone_sandbox::StartError;
@@ -94,6 +95,9 @@ pub enum EnvError {
     /// The task lacks what the environment needs, or has no environment here.
     #[error("{0}")]
     Task(String),
+    /// The prompt cannot be written.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
     /// The caller goes on after the end.
     #[error("the episode is over: it takes no more replies")]
     Over,
@@ -112,15 +116,18 @@ pub struct Setup<'a> {
     pub results: Option<&'a Arc<dyn ResultCache>>,
     /// What replaces parts of the Phaser environment.
     pub phaser: Option<&'a PhaserOptions>,
+    /// What is judged of a Python program. Anything but all of it is for evaluation alone, where no reward is paid.
+    pub sanitize: Sanitize,
 }
 
 impl<'a> Setup<'a> {
-    /// Programs are run, nothing is kept, and nothing is replaced.
+    /// Programs are run whole, nothing is kept, and nothing is replaced.
     pub fn new(
         config: &'a Config,
         start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
     ) -> Self {
-        Self { config, skip_runtime: false, start_judge, results: None, phaser: None }
+        let (skip_runtime, sanitize) = (false, Sanitize::Off);
+        Self { config, skip_runtime, start_judge, results: None, phaser: None, sanitize }
     }
 }
 
@@ -156,6 +163,9 @@ pub enum BuildError {
         /// The version that is installed.
         installed: &'static str,
     },
+    /// The settings name no prompt.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
     /// A task lacks what its environment needs.
     #[error("cannot open task `{task}`")]
     Task {

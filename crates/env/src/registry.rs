@@ -51,6 +51,9 @@ pub fn hint(err: &BuildError) -> String {
              any index"
                 .to_owned()
         }
+        BuildError::Prompt(_) => {
+            "`whet prompt show --template plain --source` prints a template to begin with".to_owned()
+        }
         BuildError::Task { .. } => "correct the task's `body`".to_owned(),
     }
 }

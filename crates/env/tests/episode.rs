@@ -5,10 +5,11 @@
 use std::sync::{Arc, Mutex};
 
 use whetstone_core::Seed;
-use whetstone_core::config::{PromptLanguage, RewardConfig};
+use whetstone_core::config::{PromptConfig, RewardConfig};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Role;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
@@ -52,7 +53,7 @@ fn open(says: Result<Judgement, Infrastructure>, task_json: &str) -> (Arc<Fake>,
     let environment = PythonEnvironment {
         judge: judge.clone(),
         rules: Rules::new(RewardConfig::default()),
-        language: PromptLanguage::En,
+        prompt: PromptTemplate::of(&PromptConfig::default()).unwrap(),
         limits: Limits::default(),
         about: None,
     };

@@ -12,7 +12,8 @@ use whetstone_kernels::sample::Rule;
 pub struct Prompt {
     /// Its tokens; none for a generator that renders conversations itself, such as a server.
     pub tokens: Vec<u32>,
-    /// The conversation that the tokens were rendered from; empty for plain text.
+    /// The conversation that the tokens were rendered from; empty for plain text. If it ends with the beginning of
+    /// an answer, the text of a completion begins with that.
     pub messages: Arc<[Message]>,
     /// Number of completions.
     pub samples: usize,
@@ -87,21 +88,6 @@ impl Usage {
             prefill_time: self.prefill_time + later.prefill_time,
             decode_time: self.decode_time + later.decode_time,
         }
-    }
-}
-
-/// Limits on concurrent work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of keys and values.
-    pub cache_bytes: usize,
-    /// Sequences of a step.
-    pub sequences: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { cache_bytes: 1 << 30, sequences: 64 }
     }
 }
 

@@ -25,14 +25,18 @@
 
 mod check;
 mod generator;
+mod headway;
+mod limits;
 mod local;
 mod pages;
 mod stop;
 mod work;
 
 pub use generator::{
-    Conversations, GenerateError, Generator, Limits, News, Prompt, SampleId, Sampled,
-    SampledCompletion, TurnPrompt, Until, Usage,
+    Conversations, GenerateError, Generator, News, Prompt, SampleId, Sampled, SampledCompletion,
+    TurnPrompt, Until, Usage,
 };
+pub use headway::{Headway, Watch};
+pub use limits::{Limits, SampledModel, SamplingJob, SamplingMemory};
 pub use local::Local;
 pub use whetstone_kernels::sample::Rule;

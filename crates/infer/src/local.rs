@@ -2,14 +2,17 @@
 
 use std::ops::ControlFlow;
 
+use whetstone_kernels::Device;
 use whetstone_model::Tokenizer;
 use whetstone_model::decoder::{Decoder, Most, PAGE};
 
 use crate::check::check_prompt;
 use crate::generator::{
-    Conversations, GenerateError, Generator, Limits, News, Prompt, SampleId, Sampled,
-    SampledCompletion, TurnPrompt, Until, Usage,
+    Conversations, GenerateError, Generator, News, Prompt, SampleId, Sampled, SampledCompletion,
+    TurnPrompt, Until, Usage,
 };
+use crate::headway::Watch;
+use crate::limits::Limits;
 use crate::work::{Memory, Model, Work, page_counts, room};
 
 /// A model on this machine that completes prompts.
@@ -18,6 +21,7 @@ pub struct Local<'a> {
     decoder: &'a Decoder,
     tokenizer: &'a Tokenizer,
     limits: Limits,
+    watch: Option<Watch<'a>>,
     /// Kept from call to call.
     memory: Option<Memory>,
 }
@@ -25,7 +29,14 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// Completes with `decoder`, whose tokens are `tokenizer`'s.
     pub fn new(decoder: &'a Decoder, tokenizer: &'a Tokenizer, limits: Limits) -> Self {
-        Self { decoder, tokenizer, limits, memory: None }
+        Self { decoder, tokenizer, limits, watch: None, memory: None }
+    }
+
+    /// Is looked at by `watch` while it works. When that breaks, a call ends as if no more completions were wanted:
+    /// within a step, and on a processor within a layer of a prompt.
+    #[must_use]
+    pub fn watched(self, watch: Watch<'a>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Like [`Generator::generate`], but shows the text of samples while they are drawn, too. The samples are the
@@ -75,6 +86,21 @@ impl<'a> Local<'a> {
     fn longest(&self, turn: &TurnPrompt) -> usize {
         let now = turn.prompt.tokens.len() + room(self.decoder, &turn.prompt);
         turn.most_tokens.map_or(now, |most| most.min(self.decoder.positions()).max(now))
+    }
+
+    /// Pages to take: no more than can be in use at a time.
+    fn pages(&self, turns: &[TurnPrompt], most: Most) -> Result<usize, GenerateError> {
+        let wanted = self.wanted_pages(turns)?;
+        let keeps_conversations = turns.iter().any(|turn| turn.most_tokens.is_some());
+        // One sequence more: a prompt whose samples have not all started keeps its pages.
+        let at_a_time = (most.rows + 1) * (most.tokens.div_ceil(PAGE) + 1);
+        let used = if keeps_conversations { wanted } else { wanted.min(at_a_time) };
+        let rounded = match self.decoder.device() {
+            Device::Cpu(_) => used,
+            // The pool keeps a cache of every size that was taken, so that sizes of a training's steps should be few.
+            Device::Cuda(_) => used.next_multiple_of((used.next_power_of_two() / 8).max(1)),
+        };
+        Ok(rounded.min(self.allowed_pages()))
     }
 
     /// Pages for all samples of all prompts at once.
@@ -146,11 +172,11 @@ impl Generator for Local<'_> {
         if first.prompts.is_empty() {
             return Ok(Usage::default());
         }
-        let pages = self.wanted_pages(&first.prompts)?.min(self.allowed_pages());
         let most = self.most(&first.prompts);
+        let pages = self.pages(&first.prompts, most)?;
         let memory = self.memory(pages, most);
         let model = Model { decoder: self.decoder, tokenizer: self.tokenizer };
-        let mut work = Work::new(model, memory, most);
+        let mut work = Work::new(model, memory, most).watched(self.watch);
         let outcome = work.take_in(first).and_then(|()| work.run(conversations));
         let (memory, usage) = work.end();
         self.memory = Some(memory);

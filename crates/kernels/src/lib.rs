@@ -38,6 +38,7 @@ mod element;
 pub mod embedding;
 pub mod fused_linear;
 pub mod head;
+pub mod host_memory;
 pub mod int8;
 pub mod linear;
 pub mod master;

@@ -29,6 +29,7 @@ pub mod gguf;
 mod layout;
 pub mod memory;
 mod open;
+pub mod prompting;
 pub mod safetensors;
 mod shown;
 mod small_file;

@@ -433,6 +433,11 @@ impl TrainingPass<'_> {
     }
 }
 
+/// Bytes of a page of the KV cache over all layers, keys and values together.
+pub fn page_bytes(config: &Config, target: Target) -> u64 {
+    (2 * PAGE * config.kv_width() * config.layers * target.activation_bytes()) as u64
+}
+
 /// Tokens of prompts that go through a GPU together, at most.
 pub const TOGETHER_ON_CUDA: usize = 8192;
 

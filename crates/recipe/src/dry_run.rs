@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
+use whetstone_infer::Limits;
 use whetstone_model::memory::Plan;
 use whetstone_train::probe::Probe as StepProbe;
 
-use crate::text::duration;
+use crate::text::{counted, duration};
 
 /// The plan of a command.
 #[derive(Debug, Serialize)]
@@ -28,6 +29,9 @@ pub struct DryRun {
     writes: Vec<String>,
     /// MiB by purpose.
     memory_mib: BTreeMap<&'static str, u64>,
+    /// How much is sampled at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<SamplingLimits>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<Probe>,
@@ -53,6 +57,13 @@ impl<T> Outcome<T> {
     }
 }
 
+/// How much is sampled at a time.
+#[derive(Debug, Serialize)]
+struct SamplingLimits {
+    rows: usize,
+    kv_cache_mib: u64,
+}
+
 /// Something done once, for its time.
 #[derive(Debug, Serialize)]
 struct Probe {
@@ -72,6 +83,7 @@ impl DryRun {
             does: Vec::new(),
             writes: Vec::new(),
             memory_mib: BTreeMap::new(),
+            sampling: None,
             notes: Vec::new(),
             probe: None,
             estimate: None,
@@ -107,6 +119,19 @@ impl DryRun {
     /// It takes so much memory for something.
     pub fn memory(&mut self, what: &'static str, plan: &Plan) {
         self.memory_mib.insert(what, plan.total() >> 20);
+    }
+
+    /// Sampling within limits takes so much memory.
+    pub fn sampling(&mut self, plan: &Plan, limits: Limits) {
+        let plan = limits.applied_to(plan);
+        self.memory("to sample", &plan);
+        let sampling = SamplingLimits { rows: limits.sequences, kv_cache_mib: plan.cache >> 20 };
+        self.does(format!(
+            "samples {} at a time, with a KV cache of {} MiB at most",
+            counted(sampling.rows, "sequence"),
+            sampling.kv_cache_mib
+        ));
+        self.sampling = Some(sampling);
     }
 
     /// Something took so long, so all of it takes about so long.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Sanitize};
 use whetstone_core::task::Task;
 use whetstone_env::environment::{BuildError, Setup};
 use whetstone_env::judge::{self, with_setup};
@@ -19,6 +19,16 @@ pub(crate) fn for_tasks<'t>(
     tasks: impl IntoIterator<Item = &'t Task>,
 ) -> Result<Environments, Failure> {
     with_setup(config, |setup| Environments::for_tasks(setup, tasks)).map_err(failure)
+}
+
+/// Like [`for_tasks`], for an evaluation: programs are judged as `eval.sanitize` says.
+pub(crate) fn for_evaluation<'t>(
+    config: &Config,
+    tasks: impl IntoIterator<Item = &'t Task>,
+) -> Result<Environments, Failure> {
+    let sanitize = config.eval.sanitize;
+    with_setup(config, |setup| Environments::for_tasks(&Setup { sanitize, ..*setup }, tasks))
+        .map_err(failure)
 }
 
 /// The environment of programs, before any task is there.
@@ -51,6 +61,15 @@ pub(crate) struct ScoringSetup<'a> {
     pub(crate) results: Option<&'a Arc<dyn ResultCache>>,
     /// What replaces parts of the Phaser environment.
     pub(crate) phaser: Option<&'a PhaserOptions>,
+    /// What is judged of a Python program.
+    pub(crate) sanitize: Sanitize,
+}
+
+impl ScoringSetup<'_> {
+    /// Nothing is kept, nothing is replaced, and programs are judged whole.
+    pub(crate) fn new(run: RunPrograms) -> Self {
+        Self { run, results: None, phaser: None, sanitize: Sanitize::Off }
+    }
 }
 
 /// The environments that score the tasks of a file; nothing is kept, and nothing is replaced.
@@ -59,7 +78,7 @@ pub(crate) fn scoring(
     tasks: &[Task],
     run: RunPrograms,
 ) -> Result<Environments, BuildError> {
-    scoring_with(config, tasks, &ScoringSetup { run, results: None, phaser: None })
+    scoring_with(config, tasks, &ScoringSetup::new(run))
 }
 
 /// Like [`scoring`], with results of earlier runs, and parts of environments replaced.
@@ -68,11 +87,11 @@ pub(crate) fn scoring_with(
     tasks: &[Task],
     setup: &ScoringSetup<'_>,
 ) -> Result<Environments, BuildError> {
-    let &ScoringSetup { run, results, phaser } = setup;
+    let &ScoringSetup { run, results, phaser, sanitize } = setup;
     let is_built = |task: &&Task| run != RunPrograms::No || !task.is_program(&config.env.kind);
     let environments = with_setup(config, |setup| {
         let skip_runtime = run == RunPrograms::No;
-        let setup = Setup { skip_runtime, results, phaser, ..*setup };
+        let setup = Setup { skip_runtime, results, phaser, sanitize, ..*setup };
         Environments::for_tasks(&setup, tasks.iter().filter(is_built))
     })?;
     if let Some(programs) = environments.programs().filter(|_| run == RunPrograms::Warm) {

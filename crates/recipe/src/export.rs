@@ -6,14 +6,16 @@ use whetstone_core::config::Config;
 use whetstone_model::ExportOptions;
 use whetstone_model::adapter::AdapterSettings;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
+use whetstone_model::prompting::{PROMPT_FILE, recording};
 use whetstone_model::weights::Dtype;
 
 use crate::device;
 use crate::export_card::{self, Exported, Form};
 use crate::failure::Failure;
-use crate::find::{Around, find};
+use crate::find::{Around, Found, find};
 use crate::model_failure::ModelFailure;
 use crate::observer::Observer;
+use crate::prompting;
 
 /// A model to write.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +58,7 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
         let base = settings.and_then(|settings| settings.base);
         let (form, base) = (Form::Whole, base.as_deref());
         let exported = Exported { from: &found, form, base, evaluations: &evaluations };
+        write_prompt(request.out, &found)?;
         write_card(request.out, &exported)?;
         return Ok(all);
     };
@@ -73,8 +76,17 @@ pub fn run(request: &ExportRequest<'_>, observer: &dyn Observer) -> Result<usize
     decoder.export_adapter(&settings, request.out, Dtype::F32).map_err(ModelFailure::from)?;
     let (form, base) = (Form::Adapter, Some(base));
     let exported = Exported { from: &found, form, base, evaluations: &evaluations };
+    write_prompt(request.out, &found)?;
     write_card(request.out, &exported)?;
     Ok(trained)
+}
+
+/// Writes the prompt that the model was trained with, if that is known.
+fn write_prompt(out: &Path, from: &Found) -> Result<(), Failure> {
+    let Some(prompt) = prompting::recorded_beside(from)? else { return Ok(()) };
+    let path = out.join(PROMPT_FILE);
+    std::fs::write(&path, recording(&prompt))
+        .map_err(|source| Failure::io(format!("cannot write `{}`", path.display()), source))
 }
 
 /// Writes the card. Without it the directory is removed, so that the same command can be given again.

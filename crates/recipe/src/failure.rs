@@ -17,6 +17,7 @@ use whetstone_data::solver::GenerateError;
 use whetstone_env::environment::BuildError;
 use whetstone_env::registry;
 use whetstone_eval::EvalError;
+use whetstone_model::prompting::PromptingError;
 use whetstone_record::error::{FileError, RunError, ViewError, write_hint};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
@@ -116,6 +117,12 @@ pub enum Failure {
     /// Pairs could not be made.
     #[error(transparent)]
     MakePairs(#[from] PairError),
+    /// The settings name no prompt, or its template refuses a task.
+    #[error(transparent)]
+    Prompt(#[from] whetstone_core::prompt::PromptError),
+    /// The prompt cannot be used with the model.
+    #[error(transparent)]
+    Prompting(#[from] PromptingError),
     /// Prompt sets or mock rollouts could not be made.
     #[error(transparent)]
     Prompts(#[from] PromptError),
@@ -235,6 +242,14 @@ pub enum Failure {
     NoPairs {
         /// The file.
         path: PathBuf,
+    },
+    /// A task that the file does not have.
+    #[error("there is no task{} in {}", .id.as_ref().map_or_else(String::new, |id| format!(" `{}`", plain(id, 100))), .path.as_ref().map_or_else(|| "the tasks that ship with whet".to_owned(), |path| format!("`{}`", path.display())))]
+    NoTask {
+        /// Its id; none if the file is empty.
+        id: Option<String>,
+        /// The file.
+        path: Option<PathBuf>,
     },
     /// Flags that do not belong together.
     #[error("{problem}")]
@@ -389,6 +404,13 @@ impl Failure {
             Self::Usage { hint, .. } | Self::Judge { hint, .. } | Self::Phaser { hint, .. } => {
                 Some(*hint)
             }
+            Self::NoTask { .. } => {
+                Some("name the file with `--tasks`, and a task by its `id` there")
+            }
+            Self::Prompt(_) => {
+                Some("`whet prompt show --template plain --source` prints a template to begin with")
+            }
+            Self::Prompting(_) => None,
             Self::NoPairs { .. } => Some(MAKE_PAIRS),
             Self::Rows(_) => Some(
                 "a row has `instruction`, `input` and `output`, and may have `history`: \

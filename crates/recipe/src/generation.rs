@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::Seed;
 use whetstone_core::config::{Config, DeviceChoice};
-use whetstone_infer::{GenerateError, Limits, Local, Prompt, Rule, Sampled, Usage};
+use whetstone_infer::{
+    GenerateError, Limits, Local, Prompt, Rule, Sampled, SampledModel, SamplingJob, Usage,
+};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
 
@@ -47,8 +49,8 @@ pub struct GenerateRequest {
     pub threads: Option<usize>,
     /// Tokens of prompt and completion together, at most; the model's context length if absent.
     pub context: Option<usize>,
-    /// Bytes of the KV cache.
-    pub cache_bytes: usize,
+    /// Bytes of the KV cache; planned from the memory of the device if absent.
+    pub cache_bytes: Option<usize>,
     /// What is shown while completions are sampled.
     pub shown: Shown,
     /// Said before sampling if the model has a chat template and gets plain text.
@@ -110,7 +112,15 @@ pub fn run(
     if let Some(hint) = request.chat_hint.as_ref().filter(|_| is_plain) {
         observer.note(hint);
     }
-    let limits = Limits { cache_bytes: request.cache_bytes, ..Limits::default() };
+    let job = SamplingJob {
+        sequences: prompts.len().saturating_mul(request.samples),
+        tokens: options.positions,
+    };
+    let sampled =
+        SampledModel { config: &model.config, device: &device, eight_bit: request.eight_bit };
+    let planned = sampled.limits(job);
+    let cache_bytes = request.cache_bytes.unwrap_or(planned.cache_bytes);
+    let limits = Limits { cache_bytes, ..planned };
     let mut generator = Local::new(&decoder, &model.tokenizer, limits);
     let usage = sample(&mut generator, request, &prompts, &mut Watched { take, observer });
     let usage = usage.map_err(|source| failure(&prompts, source))?;

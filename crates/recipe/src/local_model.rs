@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use whetstone_core::Message;
-use whetstone_core::config::{Config, DeviceChoice};
+use whetstone_core::config::Config;
+use whetstone_core::prompt::begun_answer;
 use whetstone_model::Pretrained;
-use whetstone_model::memory::Target;
 use whetstone_model::template::Options;
 
 use crate::find::Found;
@@ -45,12 +45,12 @@ pub(crate) fn room(model: &Pretrained, max_tokens: usize) -> Option<usize> {
     Some(model.config.positions.saturating_sub(max_tokens)).filter(|room| *room > 0)
 }
 
-/// Where the model's memory is.
-pub(crate) fn target(config: &Config) -> Target {
-    match config.run.device() {
-        Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
-        _ => Target::Cpu,
-    }
+/// Messages as paragraphs of plain text, for a model without a chat template. An answer that is begun stands as it is.
+pub(crate) fn paragraphs(messages: &[Message]) -> String {
+    let begun = begun_answer(messages);
+    let asked = &messages[..messages.len() - usize::from(begun.is_some())];
+    let asked = asked.iter().flat_map(|message| [message.content.as_str(), "\n\n"]);
+    asked.chain(begun).collect()
 }
 
 /// The tokens of a conversation. A model without a chat template gets the messages as paragraphs of
@@ -58,7 +58,7 @@ pub(crate) fn target(config: &Config) -> Target {
 pub(crate) fn tokens(model: &Pretrained, messages: &[Message]) -> Result<Vec<u32>, ModelFailure> {
     let text = match &model.template {
         Some(template) => template.render(messages, &Options::prompt())?,
-        None => messages.iter().flat_map(|message| [message.content.as_str(), "\n\n"]).collect(),
+        None => paragraphs(messages),
     };
     Ok(model.tokenizer.encode(&text)?)
 }

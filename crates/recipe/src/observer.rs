@@ -6,6 +6,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use whetstone_infer::Headway;
 use whetstone_train::alarms::Alarm;
 use whetstone_train::watch::{Part, Phase, StepReport};
 
@@ -43,6 +44,9 @@ pub trait Progress: Sync {
 
     /// One piece more is done.
     fn add_one(&self);
+
+    /// A model on this machine is so far with the pieces that it samples.
+    fn headway(&self, now: &Headway);
 
     /// Writes something while the progress is out of the way.
     fn suspend(&self, work: &mut dyn FnMut());
@@ -104,6 +108,8 @@ impl Progress for Silent {
     fn reach(&self, _: u64, _: u64) {}
 
     fn add_one(&self) {}
+
+    fn headway(&self, _: &Headway) {}
 
     fn suspend(&self, work: &mut dyn FnMut()) {
         work();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::{Seed, Task};
 use whetstone_data::pairs::{GivenFile, HeldOut, PairSummary, Pairing, pair};
 
@@ -84,7 +85,7 @@ pub fn run(
         traces: &request.traces,
         given: &request.pairs,
         tasks: &tasks,
-        language: config.prompt.language,
+        prompt: &PromptTemplate::of(&config.prompt)?,
         seed: Seed::new(config.seed),
         min_gap: request.min_gap,
         min_distance: request.min_distance,

@@ -156,7 +156,8 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
     let cache = cache.map(|path| Cache::open(path, Bounds::default())).transpose()?.map(Arc::new);
     let results = cache.clone().map(|cache| cache as Arc<dyn ResultCache>);
     let run = if skip_runtime { RunPrograms::No } else { RunPrograms::probing(request.dry_run) };
-    let setup = ScoringSetup { run, results: results.as_ref(), phaser: Some(phaser) };
+    let (results, phaser) = (results.as_ref(), Some(phaser));
+    let setup = ScoringSetup { results, phaser, ..ScoringSetup::new(run) };
     let progress = observer.progress("line");
     let report = score(&Scoring {
         rollouts: &request.rollouts,

@@ -17,12 +17,13 @@ use whetstone_train::student::EMBEDDED;
 const FOLDER: &str = "student";
 
 /// Every file of it.
-const FILES: [(&str, &[u8]); 6] = [
+const FILES: [(&str, &[u8]); 7] = [
     ("config.json", include_bytes!("../../../assets/student/config.json")),
     ("generation_config.json", include_bytes!("../../../assets/student/generation_config.json")),
     ("chat_template.jinja", include_bytes!("../../../assets/student/chat_template.jinja")),
     ("tokenizer_config.json", include_bytes!("../../../assets/student/tokenizer_config.json")),
     ("tokenizer.json", include_bytes!("../../../assets/student/tokenizer.json")),
+    ("prompt.json", include_bytes!("../../../assets/student/prompt.json")),
     ("model.safetensors", include_bytes!("../../../assets/student/model.safetensors")),
 ];
 

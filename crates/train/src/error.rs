@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use whetstone_algo::AlgoError;
 use whetstone_core::jsonl::LineError;
+use whetstone_core::prompt::PromptError;
 use whetstone_infer::GenerateError;
 use whetstone_kernels::DeviceError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::decoder::BatchError;
+use whetstone_model::prompting::PromptingError;
 use whetstone_model::template::TemplateError;
 use whetstone_model::tokenizer::TokenizerError;
 use whetstone_model::weights::WeightsError;
@@ -37,6 +39,12 @@ pub enum TrainError {
     /// The template refuses a conversation.
     #[error("cannot render a prompt")]
     Template(#[from] TemplateError),
+    /// The settings name no prompt, or its template refuses a task.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// The prompt cannot be used with the student.
+    #[error(transparent)]
+    Prompting(#[from] PromptingError),
     /// A text is no tokens.
     #[error("cannot encode a prompt")]
     Tokenizer(#[from] TokenizerError),

@@ -2,7 +2,7 @@
 
 use whetstone_core::config::Config;
 use whetstone_core::extract::Form;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::trace::Trace;
 use whetstone_data::rows::{Made, Making, Take, Thinking, Tokens, from_traces};
 use whetstone_model::{Pretrained, Tokenizer};
@@ -49,16 +49,16 @@ pub fn thinking(config: &Config) -> Thinking {
 ///
 /// If the student has no chat template or no token that ends a message.
 pub fn rows(student: &Student, traces: &[Trace], config: &Config) -> Result<Made, TrainError> {
-    let language = config.prompt.language;
     let max_tokens = config.training.max_length as usize;
     let tokens = &Ending::of(&student.model).ok_or_else(|| {
         TrainError::Settings("the student has no token that ends a message".to_owned())
     })?;
     let template = student.model.template.as_ref().ok_or(TrainError::NoTemplate)?;
     let form = Form::ThinkPython;
-    let text = |prompt: &str| {
-        let messages = Prompt::of_request(prompt, form, language).messages();
-        template.render(&messages, &whetstone_model::template::Options::prompt())
+    let prompts = PromptTemplate::of(&config.prompt)?;
+    let text = |prompt: &str| -> Result<String, TrainError> {
+        let messages = prompts.of_request(prompt, form)?.messages();
+        Ok(template.render(&messages, &whetstone_model::template::Options::prompt())?)
     };
     // A template that refuses one conversation of this kind refuses all of them.
     if let Some(trace) = traces.first() {

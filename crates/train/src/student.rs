@@ -7,13 +7,14 @@ use std::path::Path;
 
 use serde_json::json;
 use whetstone_core::Message;
-use whetstone_core::config::{Config, Critic, Module, Trained};
+use whetstone_core::config::{Config, Critic, Module, PromptConfig, Trained};
 use whetstone_core::seed::Seed;
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
 use whetstone_model::adapter::AdapterSettings;
 use whetstone_model::decoder::{AdapterId, Decoder, Keep, LoadOptions, WeightFormat};
 use whetstone_model::memory::{self, CUDA_OVERHEAD_BYTES, Plan, Purpose, Target, Work};
+use whetstone_model::prompting::{PROMPT_FILE, recording};
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::template::Options;
 use whetstone_model::weights::{Dtype, WeightsError};
@@ -42,6 +43,8 @@ pub struct Student {
     pub decoder: Decoder,
     /// Whether its prompts end inside the thinking tag, so that completions begin with thinking.
     pub thinking_opened: bool,
+    /// The prompt that it is trained with.
+    prompt: PromptConfig,
     /// The adapter's settings, if an adapter is what is trained.
     adapter: Option<AdapterSettings>,
     /// What stands beside a reward model, once it is measured.
@@ -80,7 +83,9 @@ impl Student {
         config: &Config,
         checkpoint: Option<&Path>,
     ) -> Result<Self, TrainError> {
-        let model = open(path).map_err(TrainError::Open)?;
+        let mut model = open(path).map_err(TrainError::Open)?;
+        model.use_prompt(&config.prompt)?;
+        let prompt = config.prompt.clone();
         let template = model.template.as_ref().ok_or(TrainError::NoTemplate)?;
         let thinking_opened = template.opens_thinking();
         let (asked, made_for) = (config.training.max_length as usize, model.config.positions);
@@ -106,6 +111,7 @@ impl Student {
                     model,
                     decoder,
                     thinking_opened,
+                    prompt,
                     adapter,
                     facts: None,
                     companions: Vec::new(),
@@ -124,6 +130,7 @@ impl Student {
                     model,
                     decoder,
                     thinking_opened,
+                    prompt,
                     adapter: None,
                     facts: None,
                     companions: Vec::new(),
@@ -175,6 +182,10 @@ impl Student {
         } else {
             let options = ExportOptions { dtype: Dtype::F32, ..ExportOptions::default() };
             self.decoder.export_merged(&self.model, to, options)?;
+        }
+        if !self.prompt.is_auto() {
+            let file = to.join(PROMPT_FILE);
+            fs::write(&file, recording(&self.prompt)).map_err(FileError::at("write", &file))?;
         }
         if let Some(facts) = &self.facts {
             let file = to.join(facts.kind.file());

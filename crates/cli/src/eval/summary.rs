@@ -9,6 +9,7 @@ use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, po
 
 use super::episodes::{self, PARTS};
 use crate::printer::{Printer, Tone};
+use crate::summary::{self, CauseRow};
 
 const RULE: &str = "==================================================";
 
@@ -48,6 +49,13 @@ fn figures(text: &mut String, results: &Results) {
     let _ = writeln!(text, "{RULE}");
     let model = plain(&results.model, 100);
     let _ = writeln!(text, "{model}: {tasks}, {samples} of each; 95 % intervals");
+    if let Some(sanitize) = results.settings.get("eval.sanitize") {
+        let sanitize = plain(sanitize, 40);
+        let _ = writeln!(
+            text,
+            "judged of a program: what its entry point needs (`eval.sanitize` is `{sanitize}`)"
+        );
+    }
     let left_out = results.pass_at_k.values().map(|estimate| estimate.left_out).max().unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "tasks left out, with too few judged samples: {left_out}");
@@ -143,11 +151,29 @@ fn verdicts(text: &mut String, results: &Results) {
         let (part, greedy) = (percent(sampled, all), column(&greedy.to_string()));
         let _ = writeln!(text, "  {name:<16} {sampled:>8} {part:>6.1}%{greedy}");
     }
+    causes(text, results);
     if results.cut_off > 0 {
         let _ = writeln!(text, "  cut off by the limit on tokens: {} of {all}", results.cut_off);
     }
     if MANY_CUT_OFF * results.cut_off >= all && results.cut_off > 0 {
         let _ = writeln!(text, "  a longer limit may change the figures: `--max-tokens N`");
+    }
+}
+
+/// Why replies had a verdict that is about their form, if any did.
+fn causes(text: &mut String, results: &Results) {
+    let rows = summary::causes(&results.causes, &results.greedy_causes);
+    if rows.is_empty() {
+        return;
+    }
+    let with_greedy = !results.greedy_verdicts.is_empty();
+    let column = |text: &str| if with_greedy { format!(" {text:>8}") } else { String::new() };
+    let greedy = column("greedy");
+    let _ = writeln!(text, "\n  {:<32} {:>8} {:>7}{greedy}", "cause", "samples", "part");
+    let all: u64 = results.verdicts.values().sum();
+    for CauseRow { name, count, greedy } in rows {
+        let (part, greedy) = (percent(count, all), column(&greedy.to_string()));
+        let _ = writeln!(text, "  {name:<32} {count:>8} {part:>6.1}%{greedy}");
     }
 }
 
@@ -228,6 +254,33 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
     #[test]
     fn the_summary_says_everything_in_order_and_nothing_speaks_to_the_terminal() {
         assert_eq!(text(&results(), Path::new("eval/a"), Printer::new(true)), WHOLE);
+    }
+
+    #[test]
+    fn a_measurement_of_a_part_of_each_program_says_so() {
+        let mut results = results();
+        results.settings.insert("eval.sanitize".to_owned(), "entry_point".to_owned());
+        let shown = text(&results, Path::new("."), Printer::new(true));
+        let line =
+            "judged of a program: what its entry point needs (`eval.sanitize` is `entry_point`)\n";
+        assert!(shown.contains(line), "{shown}");
+    }
+
+    #[test]
+    fn causes_have_a_table_of_their_own_where_there_are_any() {
+        let mut results = results();
+        let counts = |text: &str| serde_json::from_str(text).unwrap();
+        results.causes =
+            counts(r#"{"no_code":{"in_thinking":82},"load_error":{"own_test_failed":164}}"#);
+        results.greedy_causes = counts(r#"{"no_code":{"in_thinking":8}}"#);
+        let shown = text(&results, Path::new("."), Printer::new(true));
+        let table = "\n  cause                             samples    part   greedy\n  \
+                     load_error: own_test_failed           164   10.0%        0\n  \
+                     no_code: in_thinking                   82    5.0%        8\n";
+        assert!(shown.contains(table), "{shown}");
+        results.greedy_verdicts.clear();
+        let shown = text(&results, Path::new("."), Printer::new(true));
+        assert!(shown.contains("  load_error: own_test_failed           164   10.0%\n"), "{shown}");
     }
 
     #[test]

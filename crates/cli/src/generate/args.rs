@@ -79,9 +79,9 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", value_parser = count())]
     pub context: Option<u32>,
 
-    /// Size of the KV cache in MiB; samples that do not fit wait
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count())]
-    pub cache_mb: u32,
+    /// Size of the KV cache in MiB; samples that do not fit wait [default: what the memory allows]
+    #[arg(long, value_name = "N", value_parser = count())]
+    pub cache_mb: Option<u32>,
 
     /// Print text as it is sampled, also where standard output is not a terminal
     #[arg(long, overrides_with = "no_stream", conflicts_with = "json")]
@@ -116,7 +116,7 @@ impl GenerateArgs {
             device: self.device,
             threads: self.threads.map(usize::from),
             context: self.context.map(|most| most as usize),
-            cache_bytes: (self.cache_mb as usize).saturating_mul(1 << 20),
+            cache_bytes: self.cache_mb.map(|mib| (mib as usize).saturating_mul(1 << 20)),
             shown,
             chat_hint,
         }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use whetstone_recipe::text::{many, rate};
+use whetstone_core::extract::CauseCounts;
+use whetstone_recipe::text::{many, percent, rate};
 use whetstone_rollout::cache::Lookups;
 use whetstone_rollout::score::{CODE_GATE, ScoreSummary, rejected_path};
 
 use crate::printer::{Printer, Tone};
-use crate::summary::{self, Lines, NotRun, bad_lines, messages};
+use crate::summary::{self, CauseRow, Lines, NotRun, bad_lines, messages};
 
 /// Bad lines and error messages that are shown; the report has more.
 const SHOWN: usize = 5;
@@ -136,6 +137,14 @@ fn without_code(text: &mut Lines, report: &ScoreSummary) {
 fn verdicts(text: &mut Lines, report: &ScoreSummary) {
     let rest = NotRun { not_run: report.not_run, whole: report.scored };
     summary::verdicts(text, "lines", &report.verdicts, rest);
+    let causes = summary::causes(&report.causes, &CauseCounts::default());
+    if !causes.is_empty() {
+        text.push(format!("\n  {:<32} {:>8} {:>8}", "cause", "lines", "part"));
+    }
+    for CauseRow { name, count, .. } in causes {
+        let part = percent(count, report.scored);
+        text.push(format!("  {name:<32} {count:>8} {part:>7.1}%"));
+    }
     for (level, count) in &report.isolation {
         let level = format!("{:?}", level.0).to_lowercase();
         text.push(format!("  {count} judged with isolation `{level}`"));

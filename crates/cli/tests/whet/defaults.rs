@@ -5,11 +5,15 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 149] = [
+const DEFAULTS: [(&str, &str); 154] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
     ("run.tensorboard", "false"),
+    ("prompt.template", "\"auto\""),
+    ("prompt.system", "\"\""),
+    ("prompt.thinking", "\"auto\""),
+    ("prompt.prefill", "\"\""),
     ("prompt.language", "\"en\""),
     ("env.kind", "\"program\""),
     ("env.max_turns", "0"),
@@ -152,6 +156,7 @@ const DEFAULTS: [(&str, &str); 149] = [
     ("eval.k", "[1, 5, 10]"),
     ("eval.num_samples", "10"),
     ("eval.temperature", "1.0"),
+    ("eval.sanitize", "\"off\""),
     ("held_out.every_steps", "20"),
     ("held_out.max_tasks", "100"),
     ("held_out.num_samples", "1"),

@@ -81,6 +81,12 @@ fn given_samples_are_judged_anew_and_counted() {
     assert!(ran.out.contains("\n  a                     2  50.0 % ["), "{}", ran.out);
     let found = results(dir.path(), "out");
     assert_eq!(found["verdicts"], json!({"no_code": 1, "pass": 3, "wrong": 4}));
+    assert_eq!(found["causes"], json!({"no_code": {"prose": 1}}));
+    assert!(
+        ran.out.contains("\n  no_code: prose                          1   12.5%\n"),
+        "{}",
+        ran.out
+    );
     assert_eq!((&found["greedy"], &found["num_samples"]), (&Value::Null, &json!(2)));
     assert_eq!(found["by_source"]["b"]["pass_at_k"]["1"]["value"], 0.25);
     let mut task = found["by_task"][1].clone();
@@ -201,6 +207,51 @@ fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
     let nothing = compare("low", "tasks.jsonl");
     assert!(nothing.err.contains("`tasks.jsonl` does not hold the results"), "{}", nothing.err);
     assert_eq!(nothing.code, 2);
+}
+
+/// A right function with a wrong assert of its own, one with a print that raises, and a wrong function.
+#[test]
+fn what_stands_around_a_function_is_judged_unless_its_entry_point_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 3);
+    let with = |more: &str| RIGHT.replace("\n```", more);
+    let samples = [
+        sample(0, &with("\n\nassert f(1) == 3\n```")),
+        sample(1, &with("\n\nprint(f(1) / 0)\n```")),
+        sample(2, WRONG),
+    ];
+    let whole = given(dir.path(), &samples.concat(), "whole", &["--k", "1"]);
+    assert_eq!(whole.code, 0, "{}{}", whole.out, whole.err);
+    let found = results(dir.path(), "whole");
+    assert_eq!(found["verdicts"], json!({"load_error": 2, "wrong": 1}));
+    let causes = json!({"load_error": {"ZeroDivisionError": 1, "own_test_failed": 1}});
+    assert_eq!((&found["causes"], &found["settings"]["eval.sanitize"]), (&causes, &Value::Null));
+    let part = ["--k", "1", "--set", "eval.sanitize=entry_point"];
+    let cut = given(dir.path(), &samples.concat(), "cut", &part);
+    assert!(cut.out.contains("judged of a program: what its entry point needs"), "{}", cut.out);
+    let found = results(dir.path(), "cut");
+    assert_eq!(found["verdicts"], json!({"pass": 2, "wrong": 1}));
+    assert_eq!(found["settings"]["eval.sanitize"], "entry_point");
+    let kept = lines(&dir.path().join("cut/rollouts.jsonl"));
+    assert!(
+        kept[0]["text"].as_str().unwrap().contains("assert f(1) == 3"),
+        "the reply stays whole"
+    );
+    // Rewards are those of the whole program, whatever the evaluation is set to.
+    let score = [
+        "score",
+        "samples.jsonl",
+        "--prompts",
+        "tasks.jsonl",
+        "--set",
+        "eval.sanitize=entry_point",
+    ];
+    let scored = whet_in(dir.path(), &score);
+    assert_eq!(scored.code, 0, "{}{}", scored.out, scored.err);
+    let kept = lines(&dir.path().join("samples.scored.jsonl"));
+    assert_eq!(kept[0]["validation"]["verdict"], "load_error");
+    let row = "\n  load_error: own_test_failed             1    33.3%\n";
+    assert!(scored.out.contains(row), "{}", scored.out);
 }
 
 fn server(act: impl Fn(u64) -> Act + Send + Sync + 'static) -> ChatServer {

@@ -1,4 +1,4 @@
-//! `[run]`, `[prompt]`, `[env]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections
+//! `[run]`, `[env]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections
 //! around the pipeline.
 
 use std::fmt;
@@ -77,24 +77,6 @@ impl RunConfig {
     }
 }
 
-/// The prompt around a problem.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PromptConfig {
-    /// Language of the prompt around the problem; the problem itself is not translated.
-    pub language: PromptLanguage,
-}
-
-/// Language of the prompt around a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PromptLanguage {
-    /// English.
-    En,
-    /// Chinese.
-    Zh,
-}
-
 /// The environment in which replies are judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -149,6 +131,22 @@ pub struct EvalConfig {
     /// Sampling temperature; 1 samples the model's own distribution, 0 is greedy.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub temperature: f64,
+    /// What is judged of a Python program: `off` is all of it; `entry_point` is its imports, and the functions,
+    /// classes and assignments that the tests reach. Asserts, prints and calls of the program's own are left out,
+    /// as EvalPlus does. Whole programs that read standard input are judged as they are. Rewards of a training
+    /// always judge all of a program.
+    pub sanitize: Sanitize,
+}
+
+/// What is judged of a program in an evaluation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sanitize {
+    /// All of it.
+    #[default]
+    Off,
+    /// What its entry point needs.
+    EntryPoint,
 }
 
 /// Evaluation during training, on the held-out tasks that the command names.
@@ -186,12 +184,6 @@ impl Default for RunConfig {
     }
 }
 
-impl Default for PromptConfig {
-    fn default() -> Self {
-        Self { language: PromptLanguage::En }
-    }
-}
-
 impl Default for EnvConfig {
     fn default() -> Self {
         Self { kind: crate::task::PROGRAM.to_owned(), max_turns: 0, rules: true }
@@ -212,7 +204,7 @@ impl Default for SandboxConfig {
 
 impl Default for EvalConfig {
     fn default() -> Self {
-        Self { k: vec![1, 5, 10], num_samples: 10, temperature: 1.0 }
+        Self { k: vec![1, 5, 10], num_samples: 10, temperature: 1.0, sanitize: Sanitize::Off }
     }
 }
 

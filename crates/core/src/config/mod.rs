@@ -18,6 +18,7 @@ mod model;
 mod ppo;
 mod preset;
 mod prm;
+mod prompt;
 mod reward;
 mod rm;
 mod sampling;
@@ -30,8 +31,8 @@ use serde::{Deserialize, Serialize};
 
 pub use algorithm::{Algorithm, RatioOf};
 pub use around::{
-    DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage,
-    QuickstartConfig, RunConfig, SandboxConfig,
+    DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, QuickstartConfig, RunConfig, SandboxConfig,
+    Sanitize,
 };
 pub use grpo::{
     AdvantageBy, AdvantageOf, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy,
@@ -40,6 +41,7 @@ pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use ppo::{Critic, DiscountBy, PpoConfig};
 pub use preset::Preset;
 pub use prm::PrmConfig;
+pub use prompt::{AUTO, PromptConfig, PromptLanguage, ThinkingMode};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use rm::RmConfig;
 pub use sampling::Sampling;
@@ -130,6 +132,7 @@ impl Config {
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         problems.extend(self.no_signal());
+        problems.extend(self.prompt.problem());
         problems.extend(self.bad_api_url());
         problems.extend(self.bad_teachers());
         problems.extend(self.bad_device());

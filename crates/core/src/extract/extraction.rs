@@ -194,7 +194,8 @@ fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
     }
     if let Some(open) = scan.unclosed {
         let (content, closed) = open.fence.without_end(open.content(text));
-        return unclosed(content, closed, open.fence.indent);
+        let below = open.fence.behind_language_below(content, form.language());
+        return unclosed(below.unwrap_or(content), closed, open.fence.indent);
     }
     let thought = scan.sections.last().map_or(0, |section| section.end);
     let plain = text[thought..].trim_start_matches('\u{feff}').trim();

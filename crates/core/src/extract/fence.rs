@@ -7,6 +7,9 @@
 
 use crate::program::Language;
 
+/// Bytes of a line with nothing but the name of a language and blanks around it, at most.
+const MAX_NAME_LINE: usize = 64;
+
 /// An opening fence, or a closing one if it has no info.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fence<'a> {
@@ -83,6 +86,26 @@ impl Fence<'_> {
         }
     }
 
+    /// The content behind the line below the fence, where a fence without info has the name of `language`
+    /// alone there: models write three backticks and `python` on two lines. As a program, such a line
+    /// would only raise.
+    pub(crate) fn behind_language_below<'a>(
+        &self,
+        content: &'a str,
+        language: Language,
+    ) -> Option<&'a str> {
+        let near = &content.as_bytes()[..content.len().min(MAX_NAME_LINE)];
+        let end =
+            memchr::memchr(b'\n', near).or((near.len() == content.len()).then_some(near.len()))?;
+        let is_name = self.info.is_empty() && is_name(content[..end].trim(), language);
+        is_name.then(|| content.get(end + 1..).unwrap_or_default())
+    }
+
+    /// Whether its info names a language that no program is asked for in.
+    pub(crate) fn is_in_other_language(&self) -> bool {
+        is_other_language(self.info)
+    }
+
     /// `content` of an unclosed block without what its end has of a closing fence, and whether
     /// that was all of it.
     pub(crate) fn without_end<'a>(&self, content: &'a str) -> (&'a str, bool) {
@@ -102,12 +125,22 @@ impl Fence<'_> {
 
 /// Whether the info string `info` names `language`.
 pub(crate) fn is_in(info: &str, language: Language) -> bool {
+    is_name(first_word(info), language)
+}
+
+/// Whether `word` is a name of `language`.
+fn is_name(word: &str, language: Language) -> bool {
     let names: &[&str] = match language {
         Language::Python => &["python", "python3", "python2", "py", "py3", "ipython"],
         Language::Javascript => &["javascript", "js", "mjs", "node", "nodejs", "jsx"],
     };
-    let word = first_word(info);
     names.iter().any(|name| name.eq_ignore_ascii_case(word))
+}
+
+/// Whether the info string names a language that no program is asked for in.
+pub(crate) fn is_other_language(info: &str) -> bool {
+    let asked = [Language::Python, Language::Javascript];
+    is_language(info) && !asked.into_iter().any(|language| is_in(info, language))
 }
 
 /// Whether `info` starts with the name of a language that blocks are written in.
@@ -198,6 +231,26 @@ mod tests {
         check("    ```python", "```", Inside::Closes);
         check("````python", "```", Inside::Content);
         check("```python", "~~~", Inside::Content);
+    }
+
+    #[test]
+    fn the_language_may_stand_on_the_line_below_a_bare_fence() {
+        let behind = |line: &str, content: &'static str| {
+            fence(line).unwrap().behind_language_below(content, Language::Python)
+        };
+        for content in ["python\nx", "Python \nx", "  py\r\nx", "python3\nx"] {
+            assert_eq!(behind("```", content), Some("x"), "{content:?}");
+        }
+        assert_eq!(behind("~~~", "python\n\nx"), Some("\nx"));
+        assert_eq!(behind("```", "python"), Some(""));
+        for content in
+            ["", "\npython\nx", "python x\ny", "javascript\nx", "x\npython\n", "pythonic\n"]
+        {
+            assert_eq!(behind("```", content), None, "{content:?}");
+        }
+        assert_eq!(behind("```python", "python\nx"), None, "the info string comes first");
+        let wide: &str = Box::leak(format!("{}python\nx", "ä".repeat(99)).into_boxed_str());
+        assert_eq!(behind("```", wide), None);
     }
 
     #[test]

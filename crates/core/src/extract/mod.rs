@@ -13,12 +13,14 @@
 //! 3. an unclosed block at the end, marked truncated,
 //! 4. plain text that reads as a Python program,
 //!
-//! and never from inside the thinking. Nothing is repaired: a transcript with `>>>` prompts or a
+//! and never from inside the thinking. The language of a block is its info string; of a bare fence, the line
+//! below it, where that is the language's name alone. Nothing is repaired: a transcript with `>>>` prompts or a
 //! line of prose inside the block stays as the model wrote it. Repairing would pay the model for a
 //! program that it did not write.
 //!
 //! Not here: judging a program, or its syntax. What is found may still not parse.
 
+mod cause;
 mod extraction;
 mod fence;
 mod python;
@@ -27,6 +29,7 @@ mod response;
 mod scan;
 mod tag;
 
+pub use cause::{Cause, CauseCount, CauseCounts};
 pub use extraction::{
     Code, Extraction, Origin, Reply, extract, may_be_all_thinking, opens_thinking, outside_thinking,
 };

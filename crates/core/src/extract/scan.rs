@@ -55,6 +55,8 @@ pub(crate) struct Section {
 pub(crate) struct CodeBlock<'a> {
     pub(crate) content: &'a str,
     pub(crate) indent: usize,
+    /// Its info string names a language that no program is asked for in.
+    pub(crate) is_in_other_language: bool,
 }
 
 /// A block that is still open.
@@ -145,7 +147,8 @@ impl<'a> Scanner<'a> {
         } else if let Some((info, code)) = fence::one_line(line) {
             self.out.has_fences = true;
             let wanted = fence::is_in(info, self.wanted.language);
-            self.keep(CodeBlock { content: code, indent: 0 }, wanted);
+            let is_in_other_language = fence::is_other_language(info);
+            self.keep(CodeBlock { content: code, indent: 0, is_in_other_language }, wanted);
         } else if let Some(fence) = fence::fence_behind_prose(line) {
             self.push(fence, next_line);
         }
@@ -201,8 +204,12 @@ impl<'a> Scanner<'a> {
             let content = &self.text[open.content.min(line)..line];
             let content = content.strip_suffix('\n').unwrap_or(content);
             let content = content.strip_suffix('\r').unwrap_or(content);
-            let wanted = open.fence.is_in(self.wanted.language);
-            self.keep(CodeBlock { content, indent: open.fence.indent }, wanted);
+            let Fence { indent, .. } = open.fence;
+            let below = open.fence.behind_language_below(content, self.wanted.language);
+            let wanted = below.is_some() || open.fence.is_in(self.wanted.language);
+            let is_in_other_language = open.fence.is_in_other_language();
+            let content = below.unwrap_or(content);
+            self.keep(CodeBlock { content, indent, is_in_other_language }, wanted);
         }
     }
 

@@ -63,7 +63,7 @@ impl<'a> ReplyGroups<'a> {
     ) -> Result<Self, PairError> {
         let rollouts = pairing.rollouts.iter().map(|path| (ReplySource::Rollouts, path));
         let traces = pairing.traces.iter().map(|path| (ReplySource::Traces, path));
-        let reader = ReplyReader::new(pairing.tasks, pairing.language);
+        let reader = ReplyReader::new(pairing.tasks, pairing.prompt);
         let mut found = Found { groups: Vec::new(), by_key: HashMap::new(), texts: HashSet::new() };
         let (mut files, mut count) = (Vec::new(), 0);
         for (source, path) in rollouts.chain(traces) {

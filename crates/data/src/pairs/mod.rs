@@ -32,7 +32,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use whetstone_core::config::PromptLanguage;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::{Seed, Task};
 use whetstone_env::stack::on_big_stack;
 use whetstone_record::batch::check_outputs;
@@ -65,8 +65,8 @@ pub struct Pairing<'a> {
     pub given: &'a [GivenFile],
     /// The tasks that rollouts answer: their prompts.
     pub tasks: &'a [Task],
-    /// The language of prompts.
-    pub language: PromptLanguage,
+    /// The prompt around a problem.
+    pub prompt: &'a PromptTemplate,
     /// The seed of the choice and of the split.
     pub seed: Seed,
     /// By how much rewards differ at least where both replies, or neither, solved the task.

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use serde::de::IgnoredAny;
-use whetstone_core::config::PromptLanguage;
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::jsonl::Records;
 use whetstone_core::message::Message;
 use whetstone_core::program::{Language, Program};
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::{Prompt, PromptError, PromptTemplate};
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::trace::Trace;
@@ -113,12 +112,12 @@ impl JudgedReply {
 /// Reads lines of replies.
 pub(super) struct ReplyReader<'a> {
     tasks: HashMap<&'a TaskId, &'a Task>,
-    language: PromptLanguage,
+    prompt: &'a PromptTemplate,
 }
 
 impl<'a> ReplyReader<'a> {
-    pub(super) fn new(tasks: &'a [Task], language: PromptLanguage) -> Self {
-        Self { tasks: tasks.iter().map(|task| (&task.id, task)).collect(), language }
+    pub(super) fn new(tasks: &'a [Task], prompt: &'a PromptTemplate) -> Self {
+        Self { tasks: tasks.iter().map(|task| (&task.id, task)).collect(), prompt }
     }
 
     /// The reply of a line, or why it is of no use; a line that is neither is an error in words.
@@ -129,7 +128,7 @@ impl<'a> ReplyReader<'a> {
     ) -> Result<Result<JudgedReply, Unused>, String> {
         let reply = match source {
             ReplySource::Rollouts => self.rollout(record(line)?)?,
-            ReplySource::Traces => self.trace(record(line)?),
+            ReplySource::Traces => self.trace(record(line)?)?,
         };
         Ok(reply.and_then(usable))
     }
@@ -147,8 +146,11 @@ impl<'a> ReplyReader<'a> {
         let opened = line.meta.take(THINKING_OPENED).ok().flatten().unwrap_or(false);
         let task = self.tasks.get(&line.prompt_id);
         let own = own_prompt(&mut line.rest)?;
-        let of_task = || Some(Prompt::new(task?.view(), self.language).messages().to_vec());
-        let Some(prompt) = own.or_else(of_task) else { return Ok(Err(Unused::NoPrompt)) };
+        let of_task = match (own.is_some(), task) {
+            (false, Some(task)) => Some(Self::asked(self.prompt.prompt(task.view()))?),
+            _ => None,
+        };
+        let Some(prompt) = own.or(of_task) else { return Ok(Err(Unused::NoPrompt)) };
         let form = Form::of(task.map(|task| task.language).unwrap_or_default());
         Ok(Ok(JudgedReply {
             task: line.prompt_id,
@@ -160,21 +162,26 @@ impl<'a> ReplyReader<'a> {
         }))
     }
 
-    fn trace(&self, trace: Trace) -> Result<JudgedReply, Unused> {
+    /// The conversation before a reply.
+    fn asked(prompt: Result<Prompt, PromptError>) -> Result<Vec<Message>, String> {
+        prompt.map(Prompt::asked).map_err(|err| err.to_string())
+    }
+
+    fn trace(&self, trace: Trace) -> Result<Result<JudgedReply, Unused>, String> {
         let passes = trace.passes();
         if trace.verdict.is_none() {
-            return Err(Unused::NotJudged);
+            return Ok(Err(Unused::NotJudged));
         }
         let language = self.tasks.get(&trace.task_id).map(|task| task.language).unwrap_or_default();
-        let prompt = Prompt::of_request(trace.prompt, Form::of(language), self.language);
-        Ok(JudgedReply {
+        let prompt = Self::asked(self.prompt.of_request(trace.prompt, Form::of(language)))?;
+        Ok(Ok(JudgedReply {
             task: trace.task_id,
-            prompt: prompt.messages().to_vec(),
+            prompt,
             text: trace.text,
             solved: Some(passes),
             total: f64::from(u8::from(passes)),
             program: ProgramPlace::Apart(trace.code, language),
-        })
+        }))
     }
 }
 

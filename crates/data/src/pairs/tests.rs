@@ -71,7 +71,7 @@ impl Folder {
             traces: &self.traces,
             given: &self.given,
             tasks: &self.tasks,
-            language: PromptLanguage::En,
+            prompt: &PromptTemplate::of(&PromptConfig::default()).unwrap(),
             seed: Seed::new(self.seed),
             min_gap: 0.1,
             min_distance: 0.02,

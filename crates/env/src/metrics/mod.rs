@@ -87,6 +87,8 @@ mod tests {
         let slow = Outcome::of_program(judged(Verdict::Timeout, 1), reward(Some(0.5), None));
         let all = [
             ("code/avg_test_pass_rate", 0.25),
+            ("code/no_code", 0.0),
+            ("code/own_test_failed", 0.0),
             ("code/quality_score", 0.5),
             ("code/syntax_success_rate", 1.0),
             ("code/timeouts", 1.0),
@@ -95,17 +97,24 @@ mod tests {
         let no_code = Judgement::of_reply(Verdict::NoCode, 4).unwrap();
         let none = [
             ("code/avg_test_pass_rate", 0.0),
+            ("code/no_code", 1.0),
+            ("code/own_test_failed", 0.0),
             ("code/syntax_success_rate", 0.0),
             ("code/timeouts", 0.0),
         ];
         check(&Outcome::of_program(no_code, reward(Some(0.0), None)), &none);
+        let own_test = judged(Verdict::LoadError { kind: "AssertionError".to_owned() }, 0);
+        let found = of_outcome(&Outcome::of_program(own_test, reward(None, None)));
+        assert_eq!((found["code/no_code"], found["code/own_test_failed"]), (0.0, 1.0));
     }
 
     #[test]
     fn what_was_not_run_is_known_by_its_gates() {
         let not_run = |passed| Outcome::not_run(reward(Some(0.5), Some(passed)));
-        check(&not_run(true), &[("code/quality_score", 0.5), ("code/syntax_success_rate", 1.0)]);
-        check(&not_run(false), &[("code/syntax_success_rate", 0.0)]);
+        let parsed =
+            [("code/no_code", 0.0), ("code/quality_score", 0.5), ("code/syntax_success_rate", 1.0)];
+        check(&not_run(true), &parsed);
+        check(&not_run(false), &[("code/no_code", 0.0), ("code/syntax_success_rate", 0.0)]);
     }
 
     #[test]

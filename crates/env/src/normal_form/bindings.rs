@@ -20,11 +20,11 @@ type ScopeNumber = usize;
 const ATTRIBUTES: ScopeNumber = usize::MAX;
 
 /// A name that the program binds: its scope and spelling.
-pub(super) type OwnName<'a> = (ScopeNumber, &'a str);
+pub(crate) type OwnName<'a> = (ScopeNumber, &'a str);
 
 /// Whose a name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameOwner<'a> {
+pub(crate) enum NameOwner<'a> {
     /// The program's.
     Program(OwnName<'a>),
     /// A module's: what was imported, under whatever name.
@@ -35,7 +35,7 @@ pub(super) enum NameOwner<'a> {
 
 /// The names of all scopes of a program.
 #[derive(Debug)]
-pub(super) struct Bindings<'a> {
+pub(crate) struct Bindings<'a> {
     scopes: Vec<Scope<'a>>,
     /// Names that classes and assignments to attributes define.
     attributes: HashSet<&'a str>,
@@ -44,7 +44,7 @@ pub(super) struct Bindings<'a> {
 
 /// Scopes around a place of the walk.
 #[derive(Debug)]
-pub(super) struct OpenScopes {
+pub(crate) struct OpenScopes {
     open: Vec<ScopeNumber>,
     next: ScopeNumber,
 }
@@ -68,7 +68,7 @@ struct Scope<'a> {
 
 impl<'a> Bindings<'a> {
     /// Collects the names of a module's statements.
-    pub(super) fn of(body: &'a [ast::Stmt]) -> Self {
+    pub(crate) fn of(body: &'a [ast::Stmt]) -> Self {
         let scopes = vec![Scope::new(ScopeKind::Module)];
         let bindings = Self { scopes, attributes: HashSet::new(), parameters: HashSet::new() };
         let mut collect =
@@ -78,7 +78,7 @@ impl<'a> Bindings<'a> {
     }
 
     /// Whose `name` is, used inside these scopes.
-    pub(super) fn owner(&self, open: &OpenScopes, name: &'a str) -> NameOwner<'a> {
+    pub(crate) fn owner(&self, open: &OpenScopes, name: &'a str) -> NameOwner<'a> {
         for (depth, &number) in open.open.iter().rev().enumerate() {
             let scope = &self.scopes[number];
             // A class binds for its own statements, not for the functions in it.
@@ -108,20 +108,32 @@ impl<'a> Bindings<'a> {
     }
 }
 
+impl NameOwner<'_> {
+    /// Whether the module itself binds the name, by an import too.
+    pub(crate) fn is_module(self) -> bool {
+        matches!(self, Self::Program((0, _)) | Self::Import(_))
+    }
+}
+
 impl OpenScopes {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { open: vec![0], next: 1 }
     }
 
+    /// Whether the place is in no scope but the module's.
+    pub(crate) fn is_module(&self) -> bool {
+        self.open.len() == 1
+    }
+
     /// Enters a node; one with a scope opens it.
-    pub(super) fn enter(&mut self, node: AnyNodeRef<'_>) {
+    pub(crate) fn enter(&mut self, node: AnyNodeRef<'_>) {
         if kind_of(node).is_some() {
             self.open.push(self.next);
             self.next += 1;
         }
     }
 
-    pub(super) fn leave(&mut self, node: AnyNodeRef<'_>) {
+    pub(crate) fn leave(&mut self, node: AnyNodeRef<'_>) {
         if kind_of(node).is_some() {
             self.open.pop();
         }

@@ -17,7 +17,7 @@
 //! Not here: whether programs do the same. Two spellings of one algorithm have a distance, and a sign that
 //! turns a right answer into a wrong one is a small one.
 
-mod bindings;
+pub(crate) mod bindings;
 mod grams;
 mod lexical;
 mod recency;

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use whetstone_core::config::PromptLanguage;
 use whetstone_core::extract::Reply;
 use whetstone_core::message::Message;
 use whetstone_core::program::Language;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskView};
 use whetstone_phaser::index::Index;
@@ -30,7 +29,7 @@ pub(super) const NOT_RUN: &str = "not_run";
 /// Asks for a game and pays for what it does.
 pub struct PhaserEnvironment {
     inspector: Arc<Inspector>,
-    language: PromptLanguage,
+    prompt: PromptTemplate,
 }
 
 /// Builds it with the judge of the settings and the Phaser that is installed; neither is needed to read programs, nor
@@ -64,8 +63,8 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
         skip_runtime: setup.skip_runtime,
         limits: limits(setup.config),
     };
-    let language = setup.config.prompt.language;
-    Ok(Box::new(PhaserEnvironment { inspector: Arc::new(inspector), language }))
+    let prompt = PromptTemplate::for_plans(&setup.config.prompt)?;
+    Ok(Box::new(PhaserEnvironment { inspector: Arc::new(inspector), prompt }))
 }
 
 /// Refuses an index that a user gave, of another version than the one that runs programs.
@@ -90,7 +89,7 @@ impl Environment for PhaserEnvironment {
     /// Nothing in an episode is random, so the seed is not used.
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
         let view = TaskView { language: Language::Javascript, ..task.view() };
-        let messages = Prompt::new(view, self.language).messages().to_vec();
+        let messages = self.prompt.prompt(view)?.messages();
         Ok(Box::new(PhaserEpisode {
             inspector: self.inspector.clone(),
             id: task.id.to_string(),

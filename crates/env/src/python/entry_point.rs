@@ -17,9 +17,6 @@ use super::roots;
 use super::syntax::Module;
 use crate::stack::BigStack;
 
-/// A method of a class with this name is found under the method's own name.
-const SOLUTION: &str = "Solution";
-
 /// Functions through which names can be bound out of sight.
 const INDIRECT: [&str; 7] = ["exec", "eval", "globals", "locals", "vars", "setattr", "__import__"];
 
@@ -50,10 +47,7 @@ pub(super) fn of(module: &Module<'_>, task: &Task, _stack: &BigStack) -> EntryPo
 fn wanted(task: &Task) -> Vec<&str> {
     match &task.tests {
         Tests::Calls { entry_point, .. } | Tests::Script { entry_point, .. } => {
-            match entry_point.split_once('.') {
-                Some((class, _)) => vec![class],
-                None => vec![entry_point, SOLUTION],
-            }
+            roots::of_entry_point(entry_point)
         }
         Tests::Asserts(suite) => {
             let of_setup = bound_names(&task.setup);

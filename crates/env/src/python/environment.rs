@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use whetstone_core::config::{Config, PromptLanguage, SandboxConfig};
+use whetstone_core::config::{Config, SandboxConfig};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::{PromptError, PromptTemplate, begun_answer};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
@@ -25,8 +25,8 @@ pub struct PythonEnvironment {
     pub judge: Arc<dyn Judging>,
     /// How replies are read and paid.
     pub rules: Rules,
-    /// The language that the prompt is written in.
-    pub language: PromptLanguage,
+    /// The prompt around a problem.
+    pub prompt: PromptTemplate,
     /// What a program may use.
     pub limits: Limits,
     /// How the judge holds programs, and with which interpreter; none of a stand-in.
@@ -36,7 +36,9 @@ pub struct PythonEnvironment {
 /// Builds it with the judge of the settings.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
     let judge = (setup.start_judge)().map_err(BuildError::Judge)?;
-    Ok(Box::new(PythonEnvironment::new(setup.config, judge)))
+    let mut environment = PythonEnvironment::new(setup.config, judge)?;
+    environment.rules.sanitize = setup.sanitize;
+    Ok(Box::new(environment))
 }
 
 /// What a program may use by the settings.
@@ -47,17 +49,21 @@ pub fn limits(config: &Config) -> Limits {
 
 impl PythonEnvironment {
     /// By the settings, with a judge that runs.
-    pub fn new(config: &Config, judge: Judge) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If the settings name no prompt.
+    pub fn new(config: &Config, judge: Judge) -> Result<Self, PromptError> {
         let about = judge.about().clone();
         let [_, minor, _] = about.python_version;
         let rules = Rules::new(config.reward.clone());
-        Self {
+        Ok(Self {
             judge: Arc::new(judge),
             rules: rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
-            language: config.prompt.language,
+            prompt: PromptTemplate::of(&config.prompt)?,
             limits: limits(config),
             about: Some(about),
-        }
+        })
     }
 }
 
@@ -71,6 +77,15 @@ struct PythonEpisode {
 }
 
 impl PythonEpisode {
+    /// Takes the one reply, which has the text that the prompt began it with.
+    fn end_with(&mut self, text: &str) {
+        if begun_answer(&self.messages).is_some() {
+            self.messages.pop();
+        }
+        self.messages.push(Message::assistant(text));
+        self.over = true;
+    }
+
     /// What a reply to a task without tests is worth.
     fn by_static_terms(&self, reading: &Reading) -> Outcome {
         Outcome::not_run(self.rules.static_reward(reading))
@@ -85,13 +100,13 @@ impl Environment for PythonEnvironment {
 
     /// Nothing in an episode is random, so the seed is not used.
     fn open(&self, task: &Task, _seed: Seed) -> Result<Box<dyn Episode>, EnvError> {
-        let prompt = Prompt::new(task.view(), self.language);
+        let prompt = self.prompt.prompt(task.view())?;
         Ok(Box::new(PythonEpisode {
             judge: Arc::clone(&self.judge),
             rules: self.rules.clone(),
             limits: self.limits,
             task: task.clone(),
-            messages: prompt.messages().to_vec(),
+            messages: prompt.messages(),
             over: false,
         }))
     }
@@ -111,8 +126,7 @@ impl Episode for PythonEpisode {
         }
         let reading = on_big_stack(|stack| self.rules.read(&self.task, reply, stack))?;
         if self.task.tests.is_absent() {
-            self.messages.push(Message::assistant(reply.text));
-            self.over = true;
+            self.end_with(reply.text);
             return Ok(Next::Done(self.by_static_terms(&reading)));
         }
         let outcome = self.rules.outcome(&reading, |candidate| {
@@ -120,8 +134,7 @@ impl Episode for PythonEpisode {
             let job = Job { program: &candidate.program, setup, tests, limits: self.limits };
             self.judge.judge(job).map_err(Infrastructure::from)
         })?;
-        self.messages.push(Message::assistant(reply.text));
-        self.over = true;
+        self.end_with(reply.text);
         Ok(Next::Done(outcome))
     }
 

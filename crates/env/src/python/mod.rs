@@ -14,6 +14,7 @@ mod metrics;
 pub mod quality;
 mod reward;
 mod roots;
+mod sanitize;
 pub mod syntax;
 
 pub use determinism::{may_vary, tests_may_vary};
@@ -22,7 +23,7 @@ pub use environment::{PythonEnvironment, build, limits};
 pub(crate) use metrics::metrics;
 pub use ruff_python_ast::PythonVersion;
 
-use whetstone_core::config::RewardConfig;
+use whetstone_core::config::{RewardConfig, Sanitize};
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::judgement::Judgement;
 use whetstone_core::outcome::Outcome;
@@ -45,7 +46,7 @@ pub enum Reading {
 /// A program that compiles, with what was seen on reading it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The program.
+    /// The program to run.
     pub program: Program,
     /// How well it is written.
     pub quality: Quality,
@@ -76,12 +77,14 @@ pub struct Rules {
     pub reward: RewardConfig,
     /// The version of the interpreter that runs the programs.
     pub python: PythonVersion,
+    /// What is judged of a Python program: all of it, wherever rewards are paid.
+    pub sanitize: Sanitize,
 }
 
 impl Rules {
     /// Rules for the newest Python that the parser knows; see [`Rules::for_python`].
     pub fn new(reward: RewardConfig) -> Self {
-        Self { reward, python: PythonVersion::latest() }
+        Self { reward, python: PythonVersion::latest(), sanitize: Sanitize::Off }
     }
 
     /// The same rules for programs that Python 3.`minor` runs.
@@ -129,11 +132,23 @@ impl Rules {
         Ok(Outcome::of_program(judgement, reward))
     }
 
-    fn read_python(&self, task: &Task, program: Program, stack: &BigStack) -> Option<Candidate> {
+    fn read_python(
+        &self,
+        task: &Task,
+        mut program: Program,
+        stack: &BigStack,
+    ) -> Option<Candidate> {
         let module = syntax::check(&program.source, self.python, stack).ok()?;
         let quality = quality::report(&module, &roots::of(&task.tests), stack).quality();
         let may_vary = may_vary(&module, stack);
         let entry_point = entry_point::of(&module, task, stack);
+        let needed = match self.sanitize {
+            Sanitize::Off => None,
+            Sanitize::EntryPoint => sanitize::entry_point(&module, task, stack),
+        };
+        if let Some(needed) = needed {
+            program.source = needed;
+        }
         Some(Candidate { program, quality, may_vary, entry_point })
     }
 }

@@ -2,6 +2,9 @@
 
 use whetstone_core::tests::{Suite, Tests};
 
+/// A method of a class with this name is found under the method's own name.
+const SOLUTION: &str = "Solution";
+
 /// The entry point, or every name that an assert calls. Names that the program does not define,
 /// such as `sorted`, do no harm: whoever asks passes over them.
 ///
@@ -18,6 +21,27 @@ pub(super) fn of(tests: &Tests) -> Vec<&str> {
 /// Names that asserts call by themselves, not as methods of something.
 pub(super) fn called_by_themselves(suite: &Suite<String>) -> Vec<&str> {
     names(suite, |call| !call.is_method)
+}
+
+/// The names that a program must keep for its tests: the entry point, and whatever test code calls.
+/// A name that the program does not define does no harm.
+pub(super) fn needed(tests: &Tests) -> Vec<&str> {
+    match tests {
+        Tests::Calls { entry_point, .. } => of_entry_point(entry_point),
+        Tests::Script { entry_point, suite } => {
+            [of_entry_point(entry_point), called_by_themselves(suite)].concat()
+        }
+        Tests::Asserts(suite) => called_by_themselves(suite),
+        Tests::Stdio(_) | Tests::Absent => Vec::new(),
+    }
+}
+
+/// The names under which an entry point may be found at the top of a module.
+pub(super) fn of_entry_point(entry_point: &str) -> Vec<&str> {
+    match entry_point.split_once('.') {
+        Some((class, _)) => vec![class],
+        None => vec![entry_point, SOLUTION],
+    }
 }
 
 fn called(suite: &Suite<String>) -> Vec<&str> {

@@ -93,6 +93,7 @@ impl Results {
         read: &mut TaskSamples,
     ) {
         let is_greedy = rollout.meta.take(GREEDY).ok().flatten().unwrap_or(false);
+        let cause = rollout.cause();
         let mut failed = |reason: &str| {
             read.unjudged += u64::from(!is_greedy);
             read.greedy_unjudged |= is_greedy;
@@ -109,6 +110,10 @@ impl Results {
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
         let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
         *verdicts.entry(evidence.name().to_owned()).or_default() += 1;
+        if let (Some(judgement), Some(cause)) = (evidence.judgement(), cause) {
+            let causes = if is_greedy { &mut self.greedy_causes } else { &mut self.causes };
+            causes.add(judgement.verdict(), cause);
+        }
         if is_greedy {
             task.greedy = Some(passed);
             return;

@@ -4,7 +4,8 @@
 //! {"v":1,"model":"…","tasks":164,"num_samples":10,
 //!  "pass_at_k":{"1":{"value":0.4523,"low":0.41,"high":0.49,"tasks":164,"left_out":0}},
 //!  "greedy":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
-//!  "verdicts":{"pass":742,"wrong":898},"greedy_verdicts":{…},"errors":0,"errors_by_reason":{},
+//!  "verdicts":{"pass":742,"wrong":890,"no_code":8},"greedy_verdicts":{…},
+//!  "causes":{"no_code":{"in_thinking":8}},"greedy_causes":{…},"errors":0,"errors_by_reason":{},
 //!  "cut_off":3,"rejected":0,"suite":"9f2c…","settings":{"eval.temperature":"1"},
 //!  "figures":{"syntax_rate":{"value":0.95,…},"tests_passed":{…},"quality":{…},"diversity":{…},"diversity_passing":{…}},
 //!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"figures":{"syntax_rate":1.0,…}}]}
@@ -30,6 +31,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::Task;
+use whetstone_core::extract::CauseCounts;
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::Wire;
 use whetstone_record::atomic;
@@ -101,6 +103,12 @@ pub struct Results {
     pub verdicts: BTreeMap<String, u64>,
     /// The same for greedy samples.
     pub greedy_verdicts: BTreeMap<String, u64>,
+    /// Number of samples per cause of a verdict that is about the form of the reply.
+    #[serde(skip_serializing_if = "CauseCounts::is_empty")]
+    pub causes: CauseCounts,
+    /// The same for greedy samples.
+    #[serde(skip_serializing_if = "CauseCounts::is_empty")]
+    pub greedy_causes: CauseCounts,
     /// Samples that could not be judged. They count as not passed, unless nothing of their task
     /// could be judged: then the task is left out.
     pub errors: u64,

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use whetstone_core::Completion;
 use whetstone_core::completion::{Finish, SampledTokens};
+use whetstone_core::prompt::begun_answer;
 use whetstone_kernels::sample::Request;
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::Tokenizer;
@@ -32,6 +33,7 @@ use crate::generator::{
     Conversations, GenerateError, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until,
     Usage,
 };
+use crate::headway::{Headway, Watch};
 use crate::pages::Pages;
 use crate::stop::StopText;
 
@@ -124,7 +126,10 @@ pub(crate) struct Work<'a> {
     conversations: kept::Conversations,
     active: Vec<Active<'a>>,
     started: u64,
+    /// Completions that were handed over.
+    done: usize,
     usage: Usage,
+    watch: Option<Watch<'a>>,
 }
 
 impl<'a> Work<'a> {
@@ -142,7 +147,35 @@ impl<'a> Work<'a> {
             conversations: kept::Conversations::default(),
             active: Vec::new(),
             started: 0,
+            done: 0,
             usage: Usage::default(),
+            watch: None,
+        }
+    }
+
+    /// Is looked at while it works.
+    pub(crate) fn watched(self, watch: Option<Watch<'a>>) -> Self {
+        Self { watch, ..self }
+    }
+
+    /// Whether somebody who looks wants the work to end.
+    fn look(&self) -> ControlFlow<()> {
+        self.watch.map_or(ControlFlow::Continue(()), |Watch(look)| look(&|| self.headway()))
+    }
+
+    fn headway(&self) -> Headway {
+        let room = |turn: &TurnPrompt| room(self.decoder, &turn.prompt);
+        let left = |active: &Active<'_>| room(&active.turn).saturating_sub(active.ids.len());
+        let rooms = self.active.iter().map(|active| room(&active.turn));
+        let waiting = self.waiting_samples();
+        Headway {
+            usage: self.usage,
+            done: self.done,
+            active: self.active.len(),
+            waiting: waiting.samples,
+            waiting_tokens: waiting.prompt_tokens,
+            longest_left: self.active.iter().map(left).max().unwrap_or_default(),
+            max_tokens: rooms.max().unwrap_or_default().max(waiting.max_tokens),
         }
     }
 
@@ -186,7 +219,7 @@ impl<'a> Work<'a> {
         let mut flying: Option<Flight> = None;
         loop {
             self.take_in(source.news())?;
-            if self.start(source)?.is_break() {
+            if self.look().is_break() || self.start(source)?.is_break() {
                 return Ok(());
             }
             if self.active.is_empty() {
@@ -384,9 +417,11 @@ impl<'a> Work<'a> {
             finish = Finish::Stop;
         }
         let tokens = SampledTokens::new(ids, logps).expect("as many, finite and at most 0");
-        let text = text.into_text();
+        let begun = begun_answer(&turn.prompt.messages).unwrap_or_default();
+        let text = format!("{begun}{}", text.into_text());
         let completion = Completion { text, reasoning: None, finish, tokens: Some(tokens) };
         let SampleId { prompt, sample } = id;
+        self.done += 1;
         Ok(SampledCompletion { prompt, sample, completion })
     }
 }

@@ -19,6 +19,7 @@ use whetstone_model::tokenizer::SpecialTokens;
 use super::kept::{Copied, NextTurn};
 use super::{Active, Work, page_counts, room};
 use crate::generator::{Conversations, GenerateError, SampleId, TurnPrompt};
+use crate::headway::Watch;
 use crate::stop::StopText;
 
 /// Tokens of prompts that go through together, at most; a longer one goes alone. A GPU has use for
@@ -72,7 +73,7 @@ impl Work<'_> {
         loop {
             let first = self.active.len();
             let next_turns = self.admit_next_turns();
-            let mut rows = if next_turns.is_empty() {
+            let rows = if next_turns.is_empty() {
                 let admitted = self.admit();
                 if admitted.is_empty() {
                     return Ok(ControlFlow::Continue(()));
@@ -81,6 +82,7 @@ impl Work<'_> {
             } else {
                 self.go_on(next_turns)
             };
+            let Some(mut rows) = rows else { return Ok(ControlFlow::Break(())) };
             if self.choose(&mut rows, first, source)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -166,8 +168,9 @@ impl Work<'_> {
         if count == 0 { Err(waiting) } else { Ok(Admitted { waiting, count, shared, own }) }
     }
 
-    /// Computes what is new of next turns, which are active from now on; a row of logits for each.
-    fn go_on(&mut self, mut admitted: Vec<NextTurn>) -> Buffer<f32> {
+    /// Computes what is new of next turns, which are active from now on; a row of logits for each, or `None` if the
+    /// work is to end.
+    fn go_on(&mut self, mut admitted: Vec<NextTurn>) -> Option<Buffer<f32>> {
         let began = Instant::now();
         self.usage.prefilled += admitted.iter().map(NextTurn::new_tokens).sum::<usize>();
         for next in &mut admitted {
@@ -185,8 +188,10 @@ impl Work<'_> {
                 pages: &next.pages,
             })
             .collect();
+        let (watch, headway) = (self.watch, self.headway());
+        let stop = || watch.is_some_and(|Watch(look)| look(&|| headway).is_break());
         if !beginnings.is_empty() {
-            let _ = self.decoder.prefill(&mut self.memory.cache, &beginnings);
+            self.decoder.prefill_unless(&mut self.memory.cache, &beginnings, &stop)?;
         }
         let rest = admitted.iter().map(|next| Extend {
             tokens: &next.turn.prompt.tokens,
@@ -194,20 +199,20 @@ impl Work<'_> {
             pages: &next.pages,
         });
         let rest: Vec<Extend<'_>> = rest.collect();
-        let logits = self.decoder.extend(&mut self.memory.cache, &rest);
+        let logits = self.decoder.extend_unless(&mut self.memory.cache, &rest, &stop)?;
         self.usage.prefill_time += began.elapsed();
         for NextTurn { prompt, turn, packed, pages, promised, .. } in admitted {
             let id = SampleId { prompt, sample: 0 };
             self.activate(Started { id, turn, packed, pages, promised });
         }
-        logits
+        Some(logits)
     }
 
-    /// A row of logits for each sample, which are active from now on.
-    fn begin(&mut self, mut admitted: Vec<Admitted>) -> Buffer<f32> {
+    /// A row of logits for each sample, which are active from now on; `None` if the work is to end.
+    fn begin(&mut self, mut admitted: Vec<Admitted>) -> Option<Buffer<f32>> {
         let (pages, logits) = match admitted[0].waiting.begun.take() {
             Some(Begun { pages, logits }) => (vec![pages], logits),
-            None => self.prefill(&admitted),
+            None => self.prefill(&admitted)?,
         };
         let counts: Vec<usize> = admitted.iter().map(|one| one.count).collect();
         for (row, (mut one, pages)) in admitted.into_iter().zip(pages).enumerate() {
@@ -223,14 +228,14 @@ impl Work<'_> {
             }
         }
         if counts.iter().all(|&count| count == 1) {
-            return logits;
+            return Some(logits);
         }
         let each: Vec<(usize, usize)> = counts.iter().copied().enumerate().collect();
-        self.rows(&logits, &each, counts.len())
+        Some(self.rows(&logits, &each, counts.len()))
     }
 
-    /// The pages of each prompt, and a row of logits for each.
-    fn prefill(&mut self, admitted: &[Admitted]) -> (Vec<Vec<u32>>, Buffer<f32>) {
+    /// The pages of each prompt, and a row of logits for each; `None` if the work is to end.
+    fn prefill(&mut self, admitted: &[Admitted]) -> Option<(Vec<Vec<u32>>, Buffer<f32>)> {
         let began = Instant::now();
         let take =
             |one: &Admitted| (0..one.shared).map(|_| self.pages.take()).collect::<Vec<u32>>();
@@ -240,10 +245,24 @@ impl Work<'_> {
             .zip(&pages)
             .map(|(one, pages)| Prefill { tokens: &one.waiting.turn.prompt.tokens, pages });
         let all: Vec<Prefill<'_>> = all.collect();
-        let logits = self.decoder.prefill(&mut self.memory.cache, &all);
+        let (watch, headway) = (self.watch, self.headway());
+        let stop = || watch.is_some_and(|Watch(look)| look(&|| headway).is_break());
+        let logits = self.decoder.prefill_unless(&mut self.memory.cache, &all, &stop)?;
         self.usage.prefilled += all.iter().map(|prompt| prompt.tokens.len()).sum::<usize>();
         self.usage.prefill_time += began.elapsed();
-        (pages, logits)
+        Some((pages, logits))
+    }
+
+    /// What has not started.
+    pub(super) fn waiting_samples(&self) -> WaitingSamples {
+        let mut all = WaitingSamples::default();
+        for waiting in &self.waiting {
+            let prompt = &waiting.turn.prompt;
+            all.samples += waiting.left;
+            all.prompt_tokens += if waiting.begun.is_some() { 0 } else { prompt.tokens.len() };
+            all.max_tokens = all.max_tokens.max(room(self.decoder, prompt));
+        }
+        all
     }
 
     /// A sample shares the prompt's whole pages and gets a copy of the half-empty one when it first
@@ -304,6 +323,16 @@ impl Work<'_> {
     }
 }
 
+/// Samples that have not started.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct WaitingSamples {
+    pub(super) samples: usize,
+    /// Tokens of prompts that are still to be computed.
+    pub(super) prompt_tokens: usize,
+    /// Tokens of a completion at most.
+    pub(super) max_tokens: usize,
+}
+
 /// A sample that starts.
 struct Started {
     id: SampleId,
@@ -326,7 +355,8 @@ mod tests {
 
     use super::super::{Memory, Model};
     use super::*;
-    use crate::generator::{Limits, News, Prompt};
+    use crate::generator::{News, Prompt};
+    use crate::limits::Limits;
 
     /// Prompts of these lengths with `samples` samples each; returns which are admitted, with how
     /// many samples, until memory is full.

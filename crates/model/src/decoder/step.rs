@@ -101,6 +101,16 @@ pub(super) struct DecodeInput<'a> {
     pub(super) attend: Attend<'a>,
 }
 
+/// Never stops.
+const NEVER: &dyn Fn() -> bool = &|| false;
+
+/// How rows that attend to pages go through the layers.
+struct Paged<'a> {
+    stored: Stored,
+    /// Whether to stop, asked before each layer.
+    stop: &'a dyn Fn() -> bool,
+}
+
 /// The keys that rows attend to.
 pub(super) enum Attend<'a> {
     /// Each other: they are whole sequences, packed.
@@ -131,8 +141,23 @@ impl Decoder {
     ///
     /// If there is no prompt, or one is empty, has a token outside of the vocabulary, or does not
     /// fit into its pages.
-    #[expect(clippy::cast_possible_truncation, reason = "prompts have fewer than 2^32 tokens")]
     pub fn prefill(&self, cache: &mut Cache, prompts: &[Prefill<'_>]) -> Buffer<f32> {
+        self.prefill_unless(cache, prompts, NEVER).expect("nobody stops it")
+    }
+
+    /// Like [`Self::prefill`], but asks before each layer whether to stop; then there are no logits, and the pages
+    /// mean nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::prefill`] does.
+    #[expect(clippy::cast_possible_truncation, reason = "prompts have fewer than 2^32 tokens")]
+    pub fn prefill_unless(
+        &self,
+        cache: &mut Cache,
+        prompts: &[Prefill<'_>],
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Buffer<f32>> {
         let (mut step, mut offsets, mut last) = (DecodeStep::default(), vec![0], Vec::new());
         for Prefill { tokens, pages } in prompts {
             assert!(!tokens.is_empty() && tokens.len() <= self.positions(), "a prompt");
@@ -152,11 +177,11 @@ impl Decoder {
             slots: slots.view(),
             attend,
         };
-        let x = self.decode_rows(cache, &input);
+        let x = self.decode_rows_unless(cache, &input, stop)?;
         let mut ends = device.take(prompts.len() * self.sizes.width);
         embedding::gather(device, &mut ends.view_mut(), x.view(), last.view());
         drop(x);
-        self.logits(ends.view())
+        Some(self.logits(ends.view()))
     }
 
     /// Takes the tokens of sequences that are not in the cache; gives a row of logits for what comes after each
@@ -166,8 +191,23 @@ impl Decoder {
     ///
     /// If there is no sequence, or one has no new token, a token outside of the vocabulary, or does not fit into
     /// its pages.
-    #[expect(clippy::cast_possible_truncation, reason = "sequences have fewer than 2^32 tokens")]
     pub fn extend(&self, cache: &mut Cache, sequences: &[Extend<'_>]) -> Buffer<f32> {
+        self.extend_unless(cache, sequences, NEVER).expect("nobody stops it")
+    }
+
+    /// Like [`Self::extend`], but asks before each layer whether to stop; then there are no logits, and the new slots
+    /// mean nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::extend`] does.
+    #[expect(clippy::cast_possible_truncation, reason = "sequences have fewer than 2^32 tokens")]
+    pub fn extend_unless(
+        &self,
+        cache: &mut Cache,
+        sequences: &[Extend<'_>],
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Buffer<f32>> {
         let (mut step, mut last) = (DecodeStep::default(), Vec::new());
         for &Extend { tokens, cached, pages } in sequences {
             assert!(cached < tokens.len() && tokens.len() <= self.positions(), "a new token");
@@ -183,21 +223,22 @@ impl Decoder {
             last.push(step.ids.len() as u32 - 1);
         }
         let last = self.device.upload(&last);
-        let x = self.paged_rows(cache, &step, Stored::Any);
+        let x = self.paged_rows(cache, &step, Paged { stored: Stored::Any, stop })?;
         let mut ends = self.device.take(sequences.len() * self.sizes.width);
         embedding::gather(&self.device, &mut ends.view_mut(), x.view(), last.view());
         drop(x);
-        self.logits(ends.view())
+        Some(self.logits(ends.view()))
     }
 
     /// Takes one token of each sequence; gives a row of logits for each.
     pub fn step(&self, cache: &mut Cache, step: &DecodeStep) -> Buffer<f32> {
-        let x = self.paged_rows(cache, step, Stored::Last);
-        self.logits(x.view())
+        let x = self.paged_rows(cache, step, Paged { stored: Stored::Last, stop: NEVER });
+        self.logits(x.expect("nobody stops it").view())
     }
 
     /// Rows that attend to pages, through all layers.
-    fn paged_rows(&self, cache: &mut Cache, step: &DecodeStep, stored: Stored) -> Buffer {
+    fn paged_rows(&self, cache: &mut Cache, step: &DecodeStep, paged: Paged<'_>) -> Option<Buffer> {
+        let Paged { stored, stop } = paged;
         let device = &self.device;
         let [ids, positions, slots] =
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
@@ -211,17 +252,30 @@ impl Decoder {
             slots: slots.view(),
             attend: Attend::Paged(tables),
         };
-        self.decode_rows(cache, &input)
+        self.decode_rows_unless(cache, &input, stop)
     }
 
     /// Through all layers; new keys and values stay in the cache.
     pub(super) fn decode_rows(&self, cache: &mut Cache, input: &DecodeInput<'_>) -> Buffer {
+        self.decode_rows_unless(cache, input, NEVER).expect("nobody stops it")
+    }
+
+    /// Like [`Self::decode_rows`], but asks before each layer whether to stop.
+    fn decode_rows_unless(
+        &self,
+        cache: &mut Cache,
+        input: &DecodeInput<'_>,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Buffer> {
         let (pass, sizes) = (self.pass(Adapters::On), &self.sizes);
         let (count, shape) = (input.ids.len(), &sizes.shape);
         let mut x = self.device.take(count * sizes.width);
         let table = self.parameters.activations(self.embedding);
         embedding::gather(&self.device, &mut x.view_mut(), table, input.ids);
         for (index, layer) in self.layers.iter().enumerate() {
+            if stop() {
+                return None;
+            }
             let rope = RopeInput { positions: input.positions, table: &self.turns };
             let to = CachePositions { rope, cache: &mut *cache, layer: index, slots: input.slots };
             let qkv = layer.project_and_store(&pass, x.view(), to);
@@ -244,7 +298,7 @@ impl Decoder {
             let x1 = layer.after_attention(&pass, &x, &mut attended);
             x = layer.network_output(&pass, &x1);
         }
-        x
+        Some(x)
     }
 
     pub(super) fn logits(&self, x: View<'_>) -> Buffer<f32> {

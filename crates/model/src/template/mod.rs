@@ -41,6 +41,7 @@ const NAME: &str = "chat";
 pub struct ChatTemplate {
     environment: Environment<'static>,
     specials: Map<String, Value>,
+    enable_thinking: Option<bool>,
     source: String,
     path: PathBuf,
 }
@@ -86,7 +87,8 @@ impl ChatTemplate {
             .add_template_owned(NAME, generation::without_tags(source))
             .map_err(|err| bad(&err.to_string()))?;
         let (source, path) = (source.to_owned(), path.to_owned());
-        Ok(Self { environment, specials: tokens(specials), source, path })
+        let specials = tokens(specials);
+        Ok(Self { environment, specials, enable_thinking: None, source, path })
     }
 
     /// Reads a `chat_template.jinja`.
@@ -101,17 +103,30 @@ impl ChatTemplate {
         &self.source
     }
 
-    /// The text of a conversation. A message is anything with `role` and `content`.
+    /// Whether the template has a switch for thinking.
+    pub fn has_thinking_switch(&self) -> bool {
+        self.source.contains("enable_thinking")
+    }
+
+    /// Sets the switch for thinking of every rendering whose options leave it open.
+    pub fn set_thinking(&mut self, thinking: Option<bool>) {
+        self.enable_thinking = thinking.filter(|_| self.has_thinking_switch());
+    }
+
+    /// The text of a conversation. A message is anything with `role` and `content`. A prompt whose conversation
+    /// ends with an assistant message is an answer that is begun: its text stands behind the prompt before it.
     pub fn render(
         &self,
         messages: &[impl Serialize],
         options: &Options,
     ) -> Result<String, TemplateError> {
-        let messages = serde_json::to_value(messages).map_err(|err| self.failed(&err))?;
+        let mut messages = serde_json::to_value(messages).map_err(|err| self.failed(&err))?;
+        let begun =
+            if options.add_generation_prompt { take_begun_answer(&mut messages) } else { None };
         let mut context = self.specials.clone();
         context.insert("messages".to_owned(), messages);
         context.insert("add_generation_prompt".to_owned(), options.add_generation_prompt.into());
-        if let Some(thinking) = options.enable_thinking {
+        if let Some(thinking) = options.enable_thinking.or(self.enable_thinking) {
             context.insert("enable_thinking".to_owned(), thinking.into());
         }
         // Absent values are left undefined: in minijinja, `none` cannot be iterated over.
@@ -121,7 +136,9 @@ impl ChatTemplate {
         let extra = options.extra.iter().filter(|(_, value)| !value.is_null());
         context.extend(extra.map(|(key, value)| (key.clone(), value.clone())));
         let template = self.environment.get_template(NAME).map_err(|err| self.failed(&err))?;
-        template.render(minijinja::Value::from(Serde(&context))).map_err(|err| self.explain(&err))
+        let text = template.render(minijinja::Value::from(Serde(&context)));
+        let text = text.map_err(|err| self.explain(&err))?;
+        Ok(text + begun.as_deref().unwrap_or_default())
     }
 
     /// Whether a prompt ends inside the thinking tag, so that the completion begins with thinking.
@@ -149,6 +166,14 @@ impl ChatTemplate {
         let problem = shown::beginning(&err.to_string());
         TemplateError::Render { path: self.path.clone(), problem }
     }
+}
+
+/// Takes the beginning of an answer off a conversation.
+fn take_begun_answer(messages: &mut Value) -> Option<String> {
+    let messages = messages.as_array_mut()?;
+    let last =
+        messages.pop_if(|last| last["role"] == "assistant" && last["content"].is_string())?;
+    last["content"].as_str().map(str::to_owned)
 }
 
 /// The message of a template's `raise_exception`.

@@ -10,7 +10,7 @@ use whetstone_algo::best_of::ScoredSample;
 use whetstone_core::Task;
 use whetstone_core::completion::Finish;
 use whetstone_core::jsonl::Records;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_data::rows::Tokens;
@@ -131,7 +131,8 @@ impl Chooser {
                 "the reward model's base has no token that ends a message".to_owned(),
             )
         })?;
-        let messages = Prompt::new(task.view(), measure.config.prompt.language).messages();
+        let prompt = PromptTemplate::of(&measure.config.prompt)?;
+        let messages = prompt.prompt(task.view())?.asked();
         let template = self.model.template.as_ref().ok_or(TrainError::NoTemplate)?;
         let text = template.render(&messages, &Options::prompt()).map_err(ModelFailure::from)?;
         let prompt = self.model.tokenizer.encode(&text).map_err(ModelFailure::from)?;

@@ -71,7 +71,8 @@ fn sampled(
     let named = request.model.as_ref().unwrap_or(&measure.config.student.model_name);
     whole.reads(format!("{}: the model", request.server.as_ref().unwrap_or(named)));
     if request.server.is_none() {
-        whole.memory("to sample", &local::memory(&Measure { request, ..*measure })?);
+        let (plan, limits) = local::memory(&Measure { request, ..*measure })?;
+        whole.sampling(&plan, limits);
     }
     let Some(Evaluated { times, .. }) = probe.measure()? else { return Ok(false) };
     let Times { prompts, sampling, judging, .. } = times;

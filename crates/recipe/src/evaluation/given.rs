@@ -18,7 +18,7 @@ use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::{BadLines, ScoreError, ScoreSummary, Scoring, score};
 
 use super::{Measure, max_turns};
-use crate::environment::{RunPrograms, failure, scoring};
+use crate::environment::{RunPrograms, ScoringSetup, failure, scoring_with};
 use crate::failure::Failure;
 use crate::text::many;
 
@@ -50,7 +50,9 @@ fn judge(measure: &Measure<'_>, samples: &Path, output: &Path) -> Result<Judged,
     let config = measure.config;
     let turns = OnceLock::new();
     let build = |tasks: &[Task]| {
-        let built = scoring(config, tasks, RunPrograms::probing(measure.request.dry_run))?;
+        let run = RunPrograms::probing(measure.request.dry_run);
+        let setup = ScoringSetup { sanitize: config.eval.sanitize, ..ScoringSetup::new(run) };
+        let built = scoring_with(config, tasks, &setup)?;
         turns.get_or_init(|| max_turns(&built, tasks));
         Ok(built)
     };

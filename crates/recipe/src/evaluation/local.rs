@@ -3,29 +3,31 @@
 use std::path::PathBuf;
 
 use whetstone_core::Task;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::config::PromptConfig;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_env::environment::Environment as _;
 use whetstone_eval::{Evaluated, make_room};
-use whetstone_infer::{Limits, Local};
+use whetstone_infer::{Headway, Limits, Local, SampledModel, SamplingJob, Watch};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
-use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::memory::Plan;
 use whetstone_model::template::ChatTemplate;
 use whetstone_rollout::collect::RenderError;
 
-use super::{Measure, Source, max_turns};
+use super::{AT_A_TIME, Measure, Source, max_turns};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::tokens;
-use crate::{device, environment, local_model};
+use crate::observer::Silent;
+use crate::sampling_watch::SamplingWatch;
+use crate::{device, environment, local_model, prompting};
 
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
-    let environment = environment::for_tasks(measure.config, measure.tasks)?;
+    let environment = environment::for_evaluation(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
-    let place = find(measure)?;
-    let model = place.open()?;
+    let (place, model) = open(measure)?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let has_turns = !max_turns(&environment, measure.tasks).is_empty();
@@ -35,7 +37,14 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
     let options = LoadOptions { weights, positions: longest + max_tokens };
     let decoder = place.load(&model, &device, options)?;
     let about = measure.about_sampling(place.name.clone(), max_tokens, settings(&place, measure));
-    let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
+    let job = SamplingJob { sequences: sequences(measure), tokens: longest + max_tokens };
+    let eight_bit = measure.request.eight_bit;
+    let sampled = SampledModel { config: &model.config, device: &device, eight_bit };
+    let progress = measure.observer.progress("sample");
+    let watch = SamplingWatch::new(&*progress, measure.stop);
+    let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+    let local = Local::new(&decoder, &model.tokenizer, sampled.limits(job));
+    let mut local = local.watched(Watch(&look));
     let mut source = Source {
         generator: &mut local,
         tokenizer: Some(model.tokenizer.digest()),
@@ -45,23 +54,43 @@ pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failur
         thinking_opened: model.template.as_ref().is_some_and(ChatTemplate::opens_thinking),
         max_tokens,
         max_prompt_tokens: longest,
+        progress: &*progress,
     };
     measure.evaluate(&about, &environment, &mut source)
 }
 
-/// The memory that sampling takes.
-pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
-    let model = find(measure)?.open()?;
+/// The settings of the prompt with nothing left open.
+pub(super) fn settled_prompt(measure: &Measure<'_>) -> Result<PromptConfig, Failure> {
+    let place = find(measure)?;
+    prompting::settle(&measure.config.prompt, &place, &mut place.open()?, measure.observer)
+}
+
+/// The model, asked as the settled prompt says.
+fn open(measure: &Measure<'_>) -> Result<(Found, Pretrained), Failure> {
+    let place = find(measure)?;
+    let mut model = place.open()?;
+    model.use_prompt(&measure.config.prompt)?;
+    Ok((place, model))
+}
+
+/// Samples of the larger of the two passes, as far as they are drawn at a time.
+fn sequences(measure: &Measure<'_>) -> usize {
+    let samples = measure.tasks.len().saturating_mul(measure.config.eval.num_samples as usize);
+    samples.min(AT_A_TIME)
+}
+
+/// The limits of sampling, and the memory that it takes.
+pub(super) fn memory(measure: &Measure<'_>) -> Result<(Plan, Limits), Failure> {
+    let (_, model) = open(measure)?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let longest = if may_go_on(measure)? { room } else { longest(measure, &model)?.min(room) };
-    let work = Work {
-        batch: Limits::default().sequences,
-        length: longest + max_tokens,
-        eight_bit: measure.request.eight_bit,
-        target: local_model::target(measure.config),
-    };
-    Ok(memory::plan(&model.config, work, Purpose::Inference))
+    let device = device::open(measure.config, measure.request.threads, &Silent)?;
+    let eight_bit = measure.request.eight_bit;
+    let sampled = SampledModel { config: &model.config, device: &device, eight_bit };
+    let job = SamplingJob { sequences: sequences(measure), tokens: longest + max_tokens };
+    let limits = sampled.limits(job);
+    Ok((sampled.plan(limits.sequences, job), limits))
 }
 
 /// Whether an episode may have several replies. No judge is started to find that out.
@@ -69,7 +98,7 @@ fn may_go_on(measure: &Measure<'_>) -> Result<bool, Failure> {
     let bound = measure.config.env.max_turns;
     let kind = &measure.config.env.kind;
     let others: Vec<&Task> = measure.tasks.iter().filter(|task| !task.is_program(kind)).collect();
-    let environment = environment::for_tasks(measure.config, others.iter().copied())?;
+    let environment = environment::for_evaluation(measure.config, others.iter().copied())?;
     Ok(bound > 1 || others.iter().any(|task| environment.max_turns(task) > 1))
 }
 
@@ -121,9 +150,9 @@ fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
 /// Tokens of the longest prompt.
 fn longest(measure: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
     let mut longest = 1;
+    let template = PromptTemplate::of(&measure.config.prompt)?;
     for task in measure.tasks {
-        let prompt = Prompt::new(task.view(), measure.config.prompt.language);
-        longest = longest.max(tokens(model, &prompt.messages())?.len());
+        longest = longest.max(tokens(model, &template.prompt(task.view())?.messages())?.len());
     }
     Ok(longest)
 }

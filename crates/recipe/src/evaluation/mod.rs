@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use whetstone_config::{Loaded, Sources};
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, PromptConfig, Sanitize};
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::{PROGRAM, TaskId};
 use whetstone_core::{Seed, Task};
@@ -40,7 +40,7 @@ use crate::observer::{Observer, Progress};
 use crate::scratch::Scratch;
 use crate::suites::SuiteRequest;
 use crate::text::{counted, many};
-use crate::untested;
+use crate::{prompting, untested};
 
 /// An evaluation to make.
 #[derive(Debug, Clone)]
@@ -105,10 +105,12 @@ pub fn run(
     let layers = request.suite.as_ref().map(|suite| suite.suite.layers()).unwrap_or_default();
     let loaded = request.sources.load(&layers).map_err(Failure::Config)?;
     say_left_out(&loaded, observer);
-    let config = loaded.config;
+    let mut config = loaded.config;
     let scratch = request.dry_run.then(Scratch::new).transpose()?;
     let request = &of_suite::with_tasks(request, &config, scratch.as_ref(), observer)?;
     let tasks = tasks(request, &config, observer)?;
+    let asked = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
+    config.prompt = asked.settled_prompt()?;
     let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(&measure)?));
@@ -190,6 +192,7 @@ pub(crate) fn show_sampled(progress: &dyn Progress, now: Sampled) {
 const AT_A_TIME: usize = 4096;
 
 /// A measurement to make.
+#[derive(Clone, Copy)]
 struct Measure<'a> {
     request: &'a EvalRequest,
     config: &'a Config,
@@ -208,6 +211,7 @@ struct Source<'a> {
     thinking_opened: bool,
     max_tokens: usize,
     max_prompt_tokens: usize,
+    progress: &'a dyn Progress,
 }
 
 impl Measure<'_> {
@@ -217,6 +221,16 @@ impl Measure<'_> {
             (Some(samples), _) => given::measure(self, samples).map(Some),
             (None, Some(url)) => remote::measure(self, url),
             (None, None) => local::measure(self),
+        }
+    }
+
+    /// The settings of the prompt with nothing left open. Completions that are there were made with one that
+    /// nobody says.
+    fn settled_prompt(&self) -> Result<PromptConfig, Failure> {
+        match (&self.request.samples, &self.request.server) {
+            (Some(_), _) => Ok(self.config.prompt.clone()),
+            (None, Some(_)) => Ok(prompting::of_server(&self.config.prompt)),
+            (None, None) => local::settled_prompt(self),
         }
     }
 
@@ -236,7 +250,7 @@ impl Measure<'_> {
         let config = self.config;
         let common = vec![
             ("the tasks", suite(self.tasks)),
-            ("prompt.language", format!("{:?}", config.prompt.language)),
+            ("prompt", prompting::identity(&config.prompt)),
             ("sandbox.cpu_seconds", config.sandbox.cpu_seconds.to_string()),
             ("sandbox.memory_mib", config.sandbox.memory_mib.to_string()),
         ];
@@ -244,8 +258,13 @@ impl Measure<'_> {
         let env = &config.env;
         let kind = (env.kind != PROGRAM).then(|| ("env.kind", env.kind.clone()));
         let turns = (env.max_turns > 0).then(|| ("env.max_turns", env.max_turns.to_string()));
+        let sanitize = match config.eval.sanitize {
+            Sanitize::Off => None,
+            Sanitize::EntryPoint => Some(("eval.sanitize", "entry_point".to_owned())),
+        };
         let suite = self.request.suite.as_ref().map(|suite| ("--suite", suite.suite.full_name()));
-        let settings = common.into_iter().chain(kind).chain(turns).chain(suite).chain(more);
+        let chosen = kind.into_iter().chain(turns).chain(sanitize).chain(suite);
+        let settings = common.into_iter().chain(chosen).chain(more);
         let settings: BTreeMap<String, String> =
             settings.map(|(name, value)| (name.to_owned(), value)).collect();
         // How many replies episodes may have is known once their environments are built.
@@ -278,7 +297,6 @@ impl Measure<'_> {
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
         let about = &About { max_turns: max_turns(environment, self.tasks), ..about.clone() };
-        let progress = self.observer.progress("sample");
         let collecting = Collecting {
             environment,
             render: source.render,
@@ -301,12 +319,12 @@ impl Measure<'_> {
             seed: Seed::new(self.config.seed).derive("eval", 0),
             directory: &self.request.out,
             earlier: self.earlier(),
-            on_progress: &|now| show_sampled(&*progress, now),
+            on_progress: &|now| show_sampled(source.progress, now),
             stop: self.stop,
         };
         let loading = self.began.elapsed();
         let evaluated = evaluate(&evaluating, source.generator, self.tasks);
-        progress.finish();
+        source.progress.finish();
         let evaluated = evaluated?;
         if let Some(evaluated) = &evaluated {
             self.observer.note(&times(loading, &evaluated.times));

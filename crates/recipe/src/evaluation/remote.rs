@@ -18,7 +18,7 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
     let mut teacher = measure.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = measure.request.model.clone().unwrap_or(teacher.model_name);
-    let environment = environment::for_tasks(measure.config, measure.tasks)?;
+    let environment = environment::for_evaluation(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
     let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
     let server = Server::new(teacher.clone(), seed).map_err(Failure::ServerFlag)?;
@@ -30,6 +30,7 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
         vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
     let max_tokens = measure.max_tokens(usize::MAX);
     let about = measure.about_sampling(teacher.model_name.clone(), max_tokens, settings);
+    let progress = measure.observer.progress("sample");
     let mut source = Source {
         generator: &mut server,
         tokenizer: None,
@@ -38,6 +39,7 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
         thinking_opened: false,
         max_tokens,
         max_prompt_tokens: usize::MAX,
+        progress: &*progress,
     };
     let results = measure.evaluate(&about, &environment, &mut source);
     server.tell(measure.observer);

@@ -64,7 +64,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     let taught_rows = file.teach(few.iter().map(|task| &task.id), &student, &config)?;
     taught_rows.left_out.warn(observer);
     let planned = Planned { name: &run.name, student: &student, config: &config, plan: &plan };
-    planned.rollouts(&mut whole);
+    planned.rollouts(held_out.len(), &mut whole);
     whole.count("held_out_tasks", held_out.len() as u64);
     let (measured, samples) = (held_out.len(), config.eval.num_samples);
     whole

@@ -7,13 +7,14 @@ use whetstone_core::config::Config;
 use whetstone_core::{Message, Seed, Task};
 use whetstone_env::registry::Environments;
 use whetstone_eval::{Measured, Measuring, measure};
-use whetstone_infer::{Limits, Local, Rule};
+use whetstone_infer::{Headway, Local, Rule, SampledModel, SamplingJob, Watch};
 use whetstone_rollout::collect::Collecting;
 use whetstone_train::Student;
 
 use crate::evaluation::show_sampled;
 use crate::failure::Failure;
 use crate::observer::Observer;
+use crate::sampling_watch::SamplingWatch;
 
 /// Completions that are held at a time.
 const AT_A_TIME: usize = 512;
@@ -46,8 +47,19 @@ impl Suite<'_> {
             on_progress: &|now| show_sampled(&*progress, now),
             stop: self.stop,
         };
-        let mut generator =
-            Local::new(&student.decoder, &student.model.tokenizer, Limits::default());
+        let job = SamplingJob {
+            sequences: self.tasks.len().saturating_mul(samples).min(AT_A_TIME),
+            tokens: student.decoder.positions(),
+        };
+        let sampled = SampledModel {
+            config: &student.model.config,
+            device: student.decoder.device(),
+            eight_bit: self.config.student.load_in_8bit,
+        };
+        let watch = SamplingWatch::new(&*progress, self.stop);
+        let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+        let generator = Local::new(&student.decoder, &student.model.tokenizer, sampled.limits(job));
+        let mut generator = generator.watched(Watch(&look));
         let measured = measure(&measuring, &mut generator, self.tasks);
         progress.finish();
         Ok(measured?)

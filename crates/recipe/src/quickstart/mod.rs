@@ -43,12 +43,13 @@ use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::phases::{Phases, Trained};
+use crate::prompting;
 use crate::report::{QuickstartReport, Stopped};
 use crate::student::Origin;
 use crate::tasks::{self, Tasks};
 use crate::text::estimate;
 use crate::training::grpo;
-use crate::training::said::announce;
+use crate::training::said::{Announced, announce};
 use crate::training::steps::{self, Training};
 use crate::training::taught::{TraceFile, with_traces};
 use crate::training::{RunRequest, begin};
@@ -112,6 +113,7 @@ fn resume_command(run: &RunRequest) -> String {
 /// The settings of the run, with the path of the student that it will have.
 fn settings(run: &RunRequest) -> Result<Loaded, Failure> {
     let mut loaded = begin::settings(run, &[preset::layer()])?;
+    prompting::of_teacher(&mut loaded.config.prompt);
     let dir = Path::new(&loaded.config.run.dir).join(&run.name);
     if let Origin::Embedded(path) = Origin::of(&loaded.config, &dir) {
         loaded.config.student.model_name = path.display().to_string();
@@ -265,7 +267,13 @@ impl Quickstart<'_> {
             let taught = traces.teach(ids, student, self.config)?;
             taught.left_out.warn(self.observer);
             let taught = taught.rows;
-            announce(student, self.config, &taught, self.observer)?;
+            let announced = Announced {
+                student,
+                config: self.config,
+                taught: &taught,
+                held_out: tasks.held_out.len(),
+            };
+            announce(&announced, self.observer)?;
             let with_traces = with_traces(&tasks.train, &taught);
             let training = Training {
                 reward_model: None,

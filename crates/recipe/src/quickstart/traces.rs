@@ -14,6 +14,7 @@ use crate::TRACES;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::phases::{Phases, Taught};
+use crate::prompting;
 use crate::training::inputs::read_traces;
 
 /// A folder with tasks, and how the traces that they bring along are judged.
@@ -47,7 +48,7 @@ pub(super) fn judge(folder: JudgedFolder<'_>, observer: &dyn Observer) -> Result
         output: &dir.join(TRACES),
         rows: None,
         teachers: &[NamedTeacher { name: Embedded::MODEL, teacher: &Embedded, samples: 1 }],
-        settings: &[("prompt.language".to_owned(), format!("{:?}", config.prompt.language))],
+        settings: &[("prompt".to_owned(), prompting::identity(&config.prompt))],
         config,
         samples_per_request: 1,
         in_flight: 1,

@@ -17,7 +17,8 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<DryRun, Failure> {
     let request = RolloutRequest { out, fresh: true, ..job.request.clone() };
     let mut whole = plan(job);
     if request.server.is_none() {
-        whole.memory("to sample", &local::memory(job)?);
+        let (plan, limits) = local::memory(job)?;
+        whole.sampling(&plan, limits);
     }
     let replies = request.group_size as u64;
     let all = job.tasks.len() as u64 * replies;

@@ -1,18 +1,22 @@
 //! Rollouts of a model on this machine.
 
 use whetstone_core::Task;
-use whetstone_infer::{Limits, Local};
+use whetstone_core::config::Config;
+use whetstone_infer::{Headway, Limits, Local, SampledModel, SamplingJob, Watch};
+use whetstone_kernels::Device;
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
-use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::memory::Plan;
 use whetstone_model::template::ChatTemplate;
 use whetstone_rollout::collect::RenderError;
 use whetstone_rollout::sample::{SampleError, SampleSummary};
 
-use super::{MAX_NEW_TOKENS, SampleJob, Source};
+use super::{AT_A_TIME, MAX_NEW_TOKENS, RolloutRequest, SampleJob, Source};
 use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::local_model::{self, tokens};
+use crate::observer::{Observer, Silent};
+use crate::sampling_watch::SamplingWatch;
 use crate::{device, text};
 
 /// Tokens of a reply, and of the prompts.
@@ -26,8 +30,9 @@ struct Lengths {
 /// Samples; `None` if it was stopped.
 pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure> {
     let began = std::time::Instant::now();
-    let place = find(job)?;
-    let model = place.open()?;
+    let place = find(job.request, job.config, job.observer)?;
+    let mut model = place.open()?;
+    model.use_prompt(&job.config.prompt)?;
     let lengths = lengths(job, &model)?;
     say_limit(job, lengths.reply);
     let device = device::open(job.config, job.request.threads, job.observer)?;
@@ -37,10 +42,15 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure>
     let loading = began.elapsed().as_secs_f64();
     let shown = text::plain(&place.name, 100);
     job.observer.note(&format_args!("{shown} loaded in {loading:.1} s"));
+    let limits = sampled(job, &model, &device).limits(asked(job, &lengths));
     let mut identity = local_model::identity(&place, job.config);
     identity.push(("--8bit", job.request.eight_bit.to_string()));
+    let progress = job.observer.progress("reply");
+    let watch = SamplingWatch::new(&*progress, job.stop);
+    let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+    let local = Local::new(&decoder, &model.tokenizer, limits);
     job.sample(&mut Source {
-        generator: &mut Local::new(&decoder, &model.tokenizer, Limits::default()),
+        generator: &mut local.watched(Watch(&look)),
         model: &place.name,
         tokenizer: Some(&model.tokenizer.digest()),
         render: &|messages| {
@@ -50,30 +60,44 @@ pub(super) fn run(job: &SampleJob<'_>) -> Result<Option<SampleSummary>, Failure>
         max_tokens: lengths.reply,
         max_prompt_tokens: lengths.prompt,
         identity,
+        progress: &*progress,
     })
 }
 
-/// The memory that sampling takes.
-pub(super) fn memory(job: &SampleJob<'_>) -> Result<Plan, Failure> {
-    let model = find(job)?.open()?;
-    let Lengths { reply, prompt } = lengths(job, &model)?;
-    let work = Work {
-        batch: Limits::default().sequences,
-        length: prompt + reply,
-        eight_bit: job.request.eight_bit,
-        target: local_model::target(job.config),
-    };
-    Ok(memory::plan(&model.config, work, Purpose::Inference))
+/// The limits of sampling, and the memory that it takes.
+pub(super) fn memory(job: &SampleJob<'_>) -> Result<(Plan, Limits), Failure> {
+    let mut model = find(job.request, job.config, job.observer)?.open()?;
+    model.use_prompt(&job.config.prompt)?;
+    let asked = asked(job, &lengths(job, &model)?);
+    let device = device::open(job.config, job.request.threads, &Silent)?;
+    let sampled = sampled(job, &model, &device);
+    let limits = sampled.limits(asked);
+    Ok((sampled.plan(limits.sequences, asked), limits))
+}
+
+/// The replies that are drawn at a time.
+fn asked(job: &SampleJob<'_>, lengths: &Lengths) -> SamplingJob {
+    let sequences = job.tasks.len().saturating_mul(job.request.group_size).min(AT_A_TIME);
+    SamplingJob { sequences, tokens: lengths.prompt + lengths.reply }
+}
+
+/// The model on its device.
+fn sampled<'a>(job: &SampleJob<'_>, model: &'a Pretrained, device: &'a Device) -> SampledModel<'a> {
+    SampledModel { config: &model.config, device, eight_bit: job.request.eight_bit }
 }
 
 /// The model that is meant.
-fn find(job: &SampleJob<'_>) -> Result<Found, Failure> {
-    let name = job.request.model.as_deref().ok_or(Failure::Usage {
+pub(super) fn find(
+    request: &RolloutRequest,
+    config: &Config,
+    observer: &dyn Observer,
+) -> Result<Found, Failure> {
+    let name = request.model.as_deref().ok_or(Failure::Usage {
         problem: "no model is named",
         hint: "name it with `--model`, or a server with `--server`",
     })?;
-    let around = Around::of(job.config, job.observer);
-    find::find(name, &around)?.with_adapter(job.request.adapter.as_deref())
+    let around = Around::of(config, observer);
+    find::find(name, &around)?.with_adapter(request.adapter.as_deref())
 }
 
 fn lengths(job: &SampleJob<'_>, model: &Pretrained) -> Result<Lengths, Failure> {

@@ -19,10 +19,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use whetstone_config::Sources;
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, PromptConfig};
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::message::Message;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment as _};
 use whetstone_env::registry::Environments;
@@ -37,7 +37,8 @@ use whetstone_rollout::sample::{
 use crate::dry_run::Outcome;
 use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
-use crate::observer::Observer;
+use crate::observer::{Observer, Progress};
+use crate::prompting;
 use crate::text::counted;
 
 /// Tokens of a reply at most, where a model's context allows that.
@@ -93,7 +94,8 @@ pub fn run(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<SampleSummary>>, Failure> {
-    let config = request.sources.load(&[]).map_err(Failure::Config)?.config;
+    let mut config = request.sources.load(&[]).map_err(Failure::Config)?.config;
+    config.prompt = settled_prompt(request, &config, observer)?;
     check_outputs([request.prompts.as_path()], [request.out.as_path()])
         .map_err(SampleError::from)?;
     let tasks = drawn(request)?;
@@ -110,6 +112,19 @@ pub fn run(
         return Ok(Outcome::plan(dry_run::run(&job)?));
     }
     job.run().map(Outcome::Done)
+}
+
+/// The settings of the prompt with nothing left open.
+fn settled_prompt(
+    request: &RolloutRequest,
+    config: &Config,
+    observer: &dyn Observer,
+) -> Result<PromptConfig, Failure> {
+    if request.server.is_some() {
+        return Ok(prompting::of_server(&config.prompt));
+    }
+    let found = local::find(request, config, observer)?;
+    prompting::settle(&config.prompt, &found, &mut found.open()?, observer)
 }
 
 /// The tasks of the file, or those that are drawn from it, in its order.
@@ -176,6 +191,7 @@ struct Source<'a> {
     max_prompt_tokens: usize,
     /// What identifies the model.
     identity: Vec<(&'static str, String)>,
+    progress: &'a dyn Progress,
 }
 
 impl SampleJob<'_> {
@@ -195,7 +211,7 @@ impl SampleJob<'_> {
     /// The conversation that a task begins with: the one that training and evaluation send.
     fn messages(&self, task: &Task) -> Result<Vec<Message>, EnvError> {
         if task.is_program(&self.config.env.kind) {
-            return Ok(Prompt::new(task.view(), self.config.prompt.language).messages().to_vec());
+            return Ok(PromptTemplate::of(&self.config.prompt)?.prompt(task.view())?.messages());
         }
         let episode = self.environments.open(task, Seed::new(self.config.seed))?;
         Ok(episode.messages().to_vec())
@@ -203,7 +219,6 @@ impl SampleJob<'_> {
 
     fn sample(&self, source: &mut Source<'_>) -> Result<Option<SampleSummary>, Failure> {
         let began = Instant::now();
-        let progress = self.observer.progress("reply");
         let prompt = |task: &Task| -> Result<TaskPrompt, RenderError> {
             let messages: Arc<[Message]> = self.messages(task)?.into();
             Ok(TaskPrompt { tokens: (source.render)(&messages)?.into(), messages })
@@ -225,13 +240,14 @@ impl SampleJob<'_> {
             settings: &self.settings(source),
             earlier: self.earlier(),
             on_progress: &|done, all| {
+                let progress = source.progress;
                 progress.reach(done as u64, all as u64);
                 progress.phase("sampling", done, all);
             },
             stop: self.stop,
         };
         let sampled = sample(&sampling, source.generator, self.tasks);
-        progress.finish();
+        source.progress.finish();
         let sampled = sampled?;
         if let Some(summary) = &sampled {
             self.say(summary, began);
@@ -265,7 +281,7 @@ impl SampleJob<'_> {
         let (request, config) = (self.request, self.config);
         let own = [
             ("the tasks", suite(self.tasks)),
-            ("prompt.language", format!("{:?}", config.prompt.language)),
+            ("prompt", prompting::identity(&config.prompt)),
             ("env.kind", config.env.kind.clone()),
             ("--step", request.step.to_string()),
             ("--group-size", request.group_size.to_string()),

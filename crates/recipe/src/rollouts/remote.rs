@@ -22,6 +22,7 @@ pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary
     let server = server.watched(retries::some(job.observer));
     server.reach().map_err(|err| gone(&err))?;
     let mut generator = ChatGenerator::new(&server, job.stop);
+    let progress = job.observer.progress("reply");
     let sampled = job.sample(&mut Source {
         generator: &mut generator,
         model: &teacher.model_name,
@@ -35,6 +36,7 @@ pub(super) fn run(job: &SampleJob<'_>, url: &str) -> Result<Option<SampleSummary
             ("--model", teacher.model_name.clone()),
             ("teacher.enable_thinking", teacher.enable_thinking.to_string()),
         ],
+        progress: &*progress,
     });
     generator.tell(job.observer);
     generator.conclude(sampled)

@@ -12,7 +12,7 @@ mod table;
 
 use std::path::PathBuf;
 
-use whetstone_config::{Layer, Schema};
+use whetstone_config::Layer;
 use whetstone_data::source::{DataSet, MbppTests, MbppVariant};
 
 use crate::datasets::Published;
@@ -89,14 +89,11 @@ impl Suite {
 
     /// Its settings, to be loaded beneath the user's.
     pub fn layers(&self) -> Vec<Layer> {
-        let known = Schema::get().leaves();
-        let is_known = |key: &str| known.iter().any(|(name, _)| name == key);
-        let settings = self.settings.iter().filter(|(key, _)| is_known(key));
         let layer = |(key, value): &(&str, &str)| Layer::Suite {
             name: self.full_name(),
             argument: format!("{key}={value}"),
         };
-        settings.map(layer).collect()
+        self.settings.iter().map(layer).collect()
     }
 }
 

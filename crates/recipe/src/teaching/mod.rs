@@ -23,6 +23,7 @@ use crate::dry_run::Outcome;
 use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
 use crate::observer::Observer;
+use crate::prompting;
 
 /// Traces to collect.
 #[derive(Debug, Clone)]
@@ -164,7 +165,7 @@ fn settings(request: &TeachRequest, config: &Config) -> Vec<(String, String)> {
     let teacher = &config.teacher;
     let mut settings = vec![
         ("--teacher", listed(&request.teachers)),
-        ("prompt.language", format!("{:?}", config.prompt.language)),
+        ("prompt", prompting::identity(&config.prompt)),
     ];
     if config.env.max_turns > 0 {
         settings.push(("env.max_turns", config.env.max_turns.to_string()));

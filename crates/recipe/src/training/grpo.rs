@@ -18,7 +18,7 @@ use super::begin::{self, Begun};
 use super::inputs::{self, Inputs};
 use super::planned::{self, Planned};
 use super::recorded::{self, RolloutFile};
-use super::said::{announce, arithmetic};
+use super::said::{Announced, announce, arithmetic};
 use super::steps::{Training, probe, train};
 use super::taught::{TraceFile, with_traces};
 use super::{End, RunRequest, left_out};
@@ -26,6 +26,7 @@ use crate::dry_run::Outcome;
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
+use crate::prompting;
 use crate::text::counted;
 
 /// The metrics on the progress line.
@@ -63,6 +64,8 @@ pub fn run(
         });
     }
     let Inputs { tasks, held_out, traces } = Inputs::read(&files, config, observer)?;
+    let loaded = prompting::of_training(loaded, request.from.as_deref(), &traces, observer)?;
+    let config = &loaded.config;
     // Of recorded rollouts nothing is judged but held-out tasks.
     let sampled = if files.rollouts.is_none() { tasks.as_slice() } else { &[] };
     if files.rollouts.is_none() {
@@ -105,7 +108,9 @@ pub fn run(
     let taught = traces.teach(tasks.iter().map(|task| &task.id), &student, config)?;
     taught.left_out.warn(observer);
     taught.check(config, files.traces.as_deref())?;
-    announce(&student, config, &taught.rows, observer)?;
+    let announced =
+        Announced { student: &student, config, taught: &taught.rows, held_out: held_out.len() };
+    announce(&announced, observer)?;
     let tasks = with_traces(&tasks, &taught.rows);
     start.run(&mut student, &training(Source::Tasks(&tasks), SHOWN, &held_out), observer)
 }

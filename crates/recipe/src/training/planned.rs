@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use whetstone_core::config::Config;
-use whetstone_infer::Limits;
 use whetstone_train::grpo::Source;
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
@@ -11,7 +10,7 @@ use whetstone_train::ppo::Ppo;
 use whetstone_train::probe::Probe;
 use whetstone_train::process_reward::Prm;
 use whetstone_train::reward_model::Rm;
-use whetstone_train::{Example, Student, TrainError};
+use whetstone_train::{Example, SampledSequences, Student, TrainError};
 
 use super::End;
 use super::steps::Training;
@@ -117,7 +116,7 @@ impl Planned<'_> {
         reads(&files.reward_model, "the reward model".to_owned());
         reads(&files.process_model, "the process reward model".to_owned());
         match training.source {
-            Source::Tasks(_) => self.rollouts(&mut whole),
+            Source::Tasks(_) => self.rollouts(training.held_out.len(), &mut whole),
             Source::Recorded(_) => {
                 whole.does(self.plan.recorded_arithmetic());
                 whole.count("groups", self.plan.items);
@@ -152,15 +151,15 @@ impl Planned<'_> {
         whole.count("rollouts", all);
         let length = u64::from(config.ppo.max_completion_length);
         whole.count("sampled_tokens_at_most", all * length);
-        let (training, sampling) = self.student.ppo_memory(config, Limits::default().sequences);
-        whole.memory("to train", &training);
-        whole.memory("to sample", &sampling);
+        let (to_train, to_sample) = self.student.ppo_memory(config, training.limits.sequences);
+        whole.memory("to train", &to_train);
+        whole.sampling(&to_sample, training.limits);
         self.run(&mut whole, "settings, events, rollouts, checkpoints, the final model");
         whole
     }
 
     /// Tasks, rollouts and memory of GRPO.
-    pub(crate) fn rollouts(&self, whole: &mut DryRun) {
+    pub(crate) fn rollouts(&self, held_out: usize, whole: &mut DryRun) {
         let (plan, config) = (self.plan, self.config);
         let (tasks, samples) = (plan.items_per_step, plan.samples);
         let all = plan.steps * tasks * samples;
@@ -171,9 +170,11 @@ impl Planned<'_> {
         whole.count("steps", plan.steps);
         whole.count("rollouts", all);
         whole.count("sampled_tokens_at_most", all * u64::from(length));
-        let (training, sampling) = self.student.grpo_memory(config, Limits::default().sequences);
+        let sequences = SampledSequences::new(plan, config, held_out);
+        let limits = self.student.grpo_limits(config, sequences);
+        let (training, sampling) = self.student.grpo_memory(config, limits.sequences);
         whole.memory("to train", &training);
-        whole.memory("to sample", &sampling);
+        whole.sampling(&sampling, limits);
     }
 
     fn run(&self, whole: &mut DryRun, writes: &str) {

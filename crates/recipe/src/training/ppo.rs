@@ -8,23 +8,24 @@ use whetstone_core::config::Config;
 use whetstone_core::metric;
 use whetstone_infer::Limits;
 use whetstone_model::adapter::WEIGHTS_FILE;
-use whetstone_train::Student;
 use whetstone_train::inputs::{Files, Known};
 use whetstone_train::plan::Plan;
 use whetstone_train::ppo::{Ppo, STAGE, ppo, probe};
 use whetstone_train::watch::Watch;
 use whetstone_train::watchdog::Watchdog;
+use whetstone_train::{SampledSequences, Student};
 
 use super::begin::{self, Start};
 use super::grpo::PromptRoom;
 use super::inputs::{self, Inputs};
 use super::planned::{self, Planned};
-use super::said::say_parameters;
+use super::said::{sampling_memory, say_parameters};
 use super::{End, RunRequest, reward_model};
 use crate::dry_run::Outcome;
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
+use crate::prompting;
 
 /// The metrics on the progress line.
 const SHOWN: Shown = &[
@@ -55,6 +56,9 @@ pub fn run(
     let files = files(given, config, adapter.as_deref(), known.as_ref())?;
     inputs::check_named(request, known.as_ref(), &files)?;
     let Inputs { tasks, held_out, .. } = Inputs::read(&files, config, observer)?;
+    let first = files.adapter.as_deref().and_then(Path::parent);
+    let loaded = prompting::of_training(loaded, request.from.as_deref().or(first), &[], observer)?;
+    let config = &loaded.config;
     Plan::ppo(config, tasks.len())?;
     if config.reward.model.is_empty() {
         observer.note(&"rewards are the judge's; `--reward-model DIR` pays by a reward model too");
@@ -73,7 +77,10 @@ pub fn run(
     let held_out = fitting(&files.held_out, held_out)?;
     let plan = Plan::ppo(config, tasks.len())?;
     let arithmetic = plan.ppo_arithmetic(config);
-    announce(&student, config, &arithmetic, observer);
+    let sequences = SampledSequences::new(&plan, config, held_out.len());
+    let limits = student.ppo_limits(config, sequences);
+    observer.note(&arithmetic);
+    say_memory(&student, config, limits, observer);
     let view = observer.training(plan.steps, SHOWN);
     let on_silence = |sentence: &str| view.warning(sentence);
     let training = Ppo {
@@ -82,7 +89,7 @@ pub fn run(
         held_out: &held_out,
         environment: &environment,
         judges: whetstone_env::judge::callers(config),
-        limits: Limits::default(),
+        limits,
         initial,
         reward_model: files.reward_model.as_deref().and_then(Path::parent),
         process_model: files.process_model.as_deref().and_then(Path::parent),
@@ -135,13 +142,12 @@ fn files(
     Ok(Files { tasks, adapter, reward_model, process_model, ..given })
 }
 
-/// Says how many steps there will be, which models there are, and what memory they take.
-fn announce(student: &Student, config: &Config, arithmetic: &str, observer: &dyn Observer) {
-    observer.note(&arithmetic);
-    let (training, sampling) = student.ppo_memory(config, Limits::default().sequences);
-    let (training, sampling) = (training.total() >> 20, sampling.total() >> 20);
+/// Says which models there are, and what memory they take.
+fn say_memory(student: &Student, config: &Config, limits: Limits, observer: &dyn Observer) {
+    let (training, sampling) = student.ppo_memory(config, limits.sequences);
+    let (training, sampling) = (training.total() >> 20, sampling_memory(&sampling, limits));
     let memory = format!(
-        "{training} MiB to train, {sampling} MiB to sample, with policy, critic, reference and reward \
+        "{training} MiB to train, {sampling}, with policy, critic, reference and reward \
          model on one base"
     );
     say_parameters(student, &memory, observer);

@@ -2,28 +2,48 @@
 
 use whetstone_core::config::Config;
 use whetstone_infer::Limits;
+use whetstone_model::memory::Plan as MemoryPlan;
 use whetstone_train::grpo::Source;
 use whetstone_train::plan::Plan;
-use whetstone_train::{Example, Student, TrainError};
+use whetstone_train::{Example, SampledSequences, Student, TrainError};
 
 use crate::observer::Observer;
+use crate::text::counted;
+
+/// A training on tasks that is about to begin.
+pub(crate) struct Announced<'a> {
+    pub(crate) student: &'a Student,
+    pub(crate) config: &'a Config,
+    /// The teacher's rows of each task.
+    pub(crate) taught: &'a [Vec<Example>],
+    /// Tasks to measure by.
+    pub(crate) held_out: usize,
+}
 
 /// Says how many steps there will be, what they learn from, and what memory they take.
 pub(crate) fn announce(
-    student: &Student,
-    config: &Config,
-    taught: &[Vec<Example>],
+    training: &Announced<'_>,
     observer: &dyn Observer,
 ) -> Result<(), TrainError> {
+    let Announced { student, config, taught, held_out } = *training;
     let plan = Plan::grpo(config, taught.len())?;
     observer.note(&plan.arithmetic("tasks", config.training.max_steps == 0));
     let with = taught.iter().filter(|rows| !rows.is_empty()).count();
     say_weights(config, &format!("{with} of {} tasks", taught.len()), observer);
-    let (training, sampling) = student.grpo_memory(config, Limits::default().sequences);
-    let (training, sampling) = (training.total() >> 20, sampling.total() >> 20);
-    let memory = format!("{training} MiB to train, {sampling} MiB to sample");
+    let limits = student.grpo_limits(config, SampledSequences::new(&plan, config, held_out));
+    let (training, sampling) = student.grpo_memory(config, limits.sequences);
+    let training = training.total() >> 20;
+    let memory = format!("{training} MiB to train, {}", sampling_memory(&sampling, limits));
     say_parameters(student, &memory, observer);
     Ok(())
+}
+
+/// The memory of sampling within limits: `900 MiB to sample 64 sequences at a time, 300 MiB of it KV cache`.
+pub(super) fn sampling_memory(sampling: &MemoryPlan, limits: Limits) -> String {
+    let plan = limits.applied_to(sampling);
+    let (all, cache) = (plan.total() >> 20, plan.cache >> 20);
+    let rows = counted(limits.sequences, "sequence");
+    format!("{all} MiB to sample {rows} at a time, {cache} MiB of it KV cache")
 }
 
 /// Says how much each source counts; `taught` are the tasks with a passing trace.

@@ -21,6 +21,7 @@ use super::{End, RunRequest, begin, inputs, left_out, planned};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
+use crate::prompting;
 
 const SHOWN: Shown = &[
     (metric::SFT_LOSS.name, "loss"),
@@ -52,6 +53,8 @@ pub fn run(
     inputs::check_named(request, known.as_ref(), &files)?;
     let data = SftData::read(&files)?;
     let path = data.path();
+    let loaded = prompting::of_training(loaded, request.from.as_deref(), data.traces(), observer)?;
+    let config = &loaded.config;
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(request, config, checkpoint.as_deref(), observer)?;
@@ -111,6 +114,14 @@ impl<'a> SftData<'a> {
         }
         let path = files.traces.as_deref().unwrap_or(Path::new(inputs::TRACES));
         Ok(Self::Traces { path, traces: inputs::read_traces(path)? })
+    }
+
+    /// The traces, if that is what it is.
+    fn traces(&self) -> &[Trace] {
+        match self {
+            Self::Traces { traces, .. } => traces,
+            Self::Rows { .. } => &[],
+        }
     }
 
     fn path(&self) -> &'a Path {

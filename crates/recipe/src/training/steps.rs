@@ -12,7 +12,7 @@ use whetstone_train::probe::Probe;
 use whetstone_train::session::Session;
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
-use whetstone_train::{Student, TrainError};
+use whetstone_train::{SampledSequences, Student, TrainError};
 
 use crate::observer::{Observer, Shown};
 
@@ -41,7 +41,8 @@ pub(crate) fn train(
     training: &Training<'_>,
     observer: &dyn Observer,
 ) -> Result<Ended, TrainError> {
-    watched(training, observer, |training| grpo(student, session, training))
+    let limits = limits(student, training)?;
+    watched(training, limits, observer, |training| grpo(student, session, training))
 }
 
 /// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.
@@ -50,12 +51,21 @@ pub(crate) fn probe(
     training: &Training<'_>,
     observer: &dyn Observer,
 ) -> Result<Option<Probe>, TrainError> {
-    watched(training, observer, |grpo| whetstone_train::grpo::probe(student, grpo))
+    let limits = limits(student, training)?;
+    watched(training, limits, observer, |grpo| whetstone_train::grpo::probe(student, grpo))
+}
+
+/// Rows and KV cache of the rollouts.
+fn limits(student: &Student, training: &Training<'_>) -> Result<Limits, TrainError> {
+    let Training { config, source, held_out, .. } = *training;
+    let sequences = SampledSequences::new(&source.plan(config)?, config, held_out.len());
+    Ok(student.grpo_limits(config, sequences))
 }
 
 /// Does something with a training while it is shown how far it is.
 fn watched<T>(
     training: &Training<'_>,
+    limits: Limits,
     observer: &dyn Observer,
     work: impl FnOnce(&Grpo<'_>) -> Result<T, TrainError>,
 ) -> Result<T, TrainError> {
@@ -70,7 +80,7 @@ fn watched<T>(
         held_out: training.held_out,
         environment: training.environment,
         judges: whetstone_env::judge::callers(training.config),
-        limits: Limits::default(),
+        limits,
         checkpoint: training.checkpoint,
         watch: Watch {
             on_phase: &|phase, part| view.phase(phase, part),

@@ -44,6 +44,9 @@ struct EvaluationFigures {
     episodes: Option<EpisodeFigures>,
     by_source: BTreeMap<String, PartFigures>,
     by_difficulty: BTreeMap<String, PartFigures>,
+    /// Samples by verdict and cause.
+    causes: BTreeMap<String, BTreeMap<String, u64>>,
+    greedy_causes: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 /// Figures of a part of the suite.
@@ -154,6 +157,10 @@ impl EvaluationFigures {
         self.model = limits::cut(&self.model, MAX_NAME_BYTES).0.to_owned();
         cut_rows(&mut self.pass_at_k);
         self.episodes.iter_mut().for_each(EpisodeFigures::cut);
+        for causes in [&mut self.causes, &mut self.greedy_causes] {
+            cut_rows(causes);
+            causes.values_mut().for_each(cut_rows);
+        }
         for parts in [&mut self.by_source, &mut self.by_difficulty] {
             cut_rows(parts);
             parts.values_mut().for_each(PartFigures::cut);
@@ -208,6 +215,7 @@ mod tests {
         json!({
             "v": 1, "model": HOSTILE, "tasks": 2, "num_samples": 2, "pass_at_k": {"1": figure},
             "greedy": null, "episodes": episodes, "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
+            "causes": {"no_code": {"in_thinking": 3, (HOSTILE.repeat(20)): 1}},
             "by_source": {"a": {"tasks": 2, "pass_at_k": {}, "greedy": null, "episodes": episodes}},
         })
     }
@@ -236,6 +244,7 @@ mod tests {
         assert_eq!(found["episodes"]["solved_within"]["2"]["high"], 0.6);
         assert_eq!(found["by_source"]["a"]["episodes"]["max_turns"], 2);
         assert!(found.get("by_task").is_none(), "{found}");
+        assert_eq!(found["causes"], json!({"no_code": {"in_thinking": 3}}));
         let texts: Value = serde_json::from_str(&chunk(&page, "completions-0")).unwrap();
         assert_eq!(texts[0]["text"], HOSTILE);
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use whetstone_core::extract::Cause;
 use whetstone_core::outcome::{Evidence, Observation};
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{RolloutLine, Score};
@@ -36,7 +37,7 @@ pub(super) struct Shown<'a> {
     reward: Option<&'a Reward>,
 }
 
-/// How it was sampled. In files of other tools these fields may have any type; then they are not
+/// How it was sampled, and what follows from it. In files of other tools these fields may have any type; then they are not
 /// shown.
 #[derive(Serialize)]
 pub(super) struct SamplingFields {
@@ -44,17 +45,22 @@ pub(super) struct SamplingFields {
     episode: ShownEpisode,
     tokens: Option<u64>,
     finish: Option<String>,
+    /// Of a verdict that is about the form of the reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
 }
 
 impl SamplingFields {
     /// Takes it out of a rollout.
     pub(super) fn take(rollout: &mut RolloutLine) -> Self {
+        let cause = rollout.cause();
         let episode = ShownEpisode::of(rollout);
         let finish: Option<String> = rollout.meta.take("finish").ok().flatten();
         Self {
             episode,
             tokens: rollout.meta.take("tokens").ok().flatten(),
             finish: finish.map(|name| cut(&name, MAX_NAME_BYTES)),
+            cause,
         }
     }
 }
@@ -156,6 +162,27 @@ mod tests {
         assert_eq!((&shown["reward"], &shown["tokens"]), (&Value::Null, &Value::Null));
         assert_eq!(shown["turns"].as_array().unwrap().len(), MAX_TURNS);
         assert!(shown.to_string().len() < 2 * MAX_COMPLETION_BYTES + MAX_EPISODE_BYTES);
+    }
+
+    #[test]
+    fn the_cause_of_a_verdict_about_form_is_shown() {
+        let line = |verdict: &str, details: &Value| {
+            let mut validation = serde_json::json!({
+                "verdict": verdict, "tests_passed": 0, "tests_total": 1, "cpu_ms": 0.0, "isolation": null,
+            });
+            for (name, value) in details.as_object().unwrap() {
+                validation[name] = value.clone();
+            }
+            serde_json::json!({
+                "step": 1, "prompt_id": "x", "text": "I think", "meta": {"finish": "length"},
+                "validation": validation, "reward": {"total": 0.0, "terms": {}},
+            })
+        };
+        let loading = serde_json::json!({"kind": "AssertionError", "isolation": "full"});
+        assert_eq!(shown(&line("no_code", &json!({})))["cause"], "cut_off");
+        assert_eq!(shown(&line("load_error", &loading))["cause"], "own_test_failed");
+        let wrong = serde_json::json!({"test": 0, "isolation": "full"});
+        assert_eq!(shown(&line("wrong", &wrong)).get("cause"), None);
     }
 
     #[test]

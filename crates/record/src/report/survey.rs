@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
+use whetstone_core::extract::Cause;
 use whetstone_core::group::Spread;
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{RolloutLine, Score};
@@ -71,6 +72,8 @@ pub(super) struct StepSurvey {
     rewarded: u64,
     reward: f64,
     verdicts: BTreeMap<&'static str, u64>,
+    /// Of verdicts that are about the form of the reply.
+    causes: BTreeMap<Cause, u64>,
     /// Weighted values, added up.
     terms: Vec<TermSum>,
     tokens: Vec<u32>,
@@ -104,6 +107,7 @@ pub(super) struct StepRecord<'a> {
     truncated: u64,
     reward: Option<f64>,
     verdicts: &'a BTreeMap<&'static str, u64>,
+    causes: &'a BTreeMap<Cause, u64>,
     /// Mean contribution of each term to the reward.
     terms: BTreeMap<&'a str, f64>,
     /// The shortest, a tenth, the half, nine tenths, the longest.
@@ -209,6 +213,9 @@ impl Survey {
         let step = self.steps.entry(rollout.step).or_default();
         step.completions += 1;
         *step.verdicts.entry(rollouts::verdict(rollout)).or_default() += 1;
+        if let Some(cause) = rollout.cause() {
+            *step.causes.entry(cause).or_default() += 1;
+        }
         if let Some(reward) = reward(rollout) {
             step.pay(reward, &mut self.terms);
         }
@@ -265,6 +272,7 @@ impl StepSurvey {
             truncated: self.truncated,
             reward: (self.rewarded > 0).then(|| mean(self.reward)),
             verdicts: &self.verdicts,
+            causes: &self.causes,
             terms: self
                 .terms
                 .iter()
@@ -356,8 +364,8 @@ mod tests {
         let told: usize = survey.records().map(|step| step.terms.len()).sum();
         assert_eq!(told, MAX_TERMS, "the first ones are told apart, in the steps that have them");
         // An upper bound for any input: each vector may have capacity for twice its length, and the
-        // verdicts of a step take less than a kilobyte.
-        let step = size_of::<StepSurvey>() + 2 * MAX_TERMS * size_of::<TermSum>() + 1024;
+        // verdicts and causes of a step take less than two kilobytes.
+        let step = size_of::<StepSurvey>() + 2 * MAX_TERMS * size_of::<TermSum>() + 2048;
         assert!(MAX_SURVEYED_STEPS * step + 8 * MAX_LENGTHS + MAX_TASK_NAME_BYTES < 200 << 20);
     }
 

@@ -86,7 +86,7 @@ fn the_figures_of_a_step_are_those_counted_by_hand() {
     let steps = feed(&page, "rollouts");
     let first = json!({
         "type": "rollouts", "step": 1, "completions": 4, "groups": 2, "dead_groups": 1,
-        "truncated": 1, "reward": 0.2, "verdicts": {"pass": 1, "wrong": 3}, "terms": {"tests": 0.2},
+        "truncated": 1, "reward": 0.2, "verdicts": {"pass": 1, "wrong": 3}, "causes": {}, "terms": {"tests": 0.2},
         "tokens": [10, 10, 11, 12, 13],
     });
     assert_eq!((steps.len(), &steps[0]), (2, &first));

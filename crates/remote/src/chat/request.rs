@@ -3,6 +3,7 @@
 use serde::Serialize;
 use whetstone_core::Message;
 use whetstone_core::config::{TeacherApi, TeacherConfig};
+use whetstone_core::prompt::begun_answer;
 
 /// One request for completions of one conversation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +33,12 @@ pub struct Request {
     /// Seed of the sampling. Servers differ in how wide a number they take; all take this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
+    /// The answer is begun: the last message is continued, and no new one is opened. vLLM's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continue_final_message: Option<bool>,
+    /// The opposite of it, which vLLM wants said as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub add_generation_prompt: Option<bool>,
     /// Arguments of the model's chat template; absent for a server that does not know the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_template_kwargs: Option<TemplateArguments>,
@@ -45,9 +52,15 @@ pub struct TemplateArguments {
 }
 
 impl Request {
-    /// A request for one completion, sampled as the teacher's settings say.
-    pub fn of(teacher: &TeacherConfig, messages: Vec<Message>) -> Self {
+    /// A request for one completion, sampled as the teacher's settings say. An answer that the conversation
+    /// begins is continued by servers that can; for others the beginning is left out.
+    pub fn of(teacher: &TeacherConfig, mut messages: Vec<Message>) -> Self {
         let whole = teacher.api == TeacherApi::Vllm;
+        let is_begun = begun_answer(&messages).is_some();
+        if is_begun && !whole {
+            messages.pop();
+        }
+        let continues = (is_begun && whole).then_some(true);
         let limit = Some(teacher.max_tokens).filter(|&limit| limit > 0);
         let arguments = TemplateArguments { enable_thinking: teacher.enable_thinking };
         Self {
@@ -60,6 +73,8 @@ impl Request {
             max_completion_tokens: limit.filter(|_| !whole),
             n: None,
             seed: None,
+            continue_final_message: continues,
+            add_generation_prompt: continues.map(|continues| !continues),
             chat_template_kwargs: whole.then_some(arguments),
         }
     }
@@ -104,6 +119,21 @@ mod tests {
             request.to_json(),
             r#"{"model":"Qwen/Qwen3-32B-FP8","messages":[{"role":"user","content":"1+1?"}],"temperature":0.7,"top_p":0.8,"presence_penalty":1.5,"chat_template_kwargs":{"enable_thinking":true}}"#
         );
+    }
+
+    #[test]
+    fn an_answer_that_is_begun_is_continued_where_the_server_can() {
+        let begun = || vec![Message::user("1+1?"), Message::assistant("It is")];
+        let request = Request::of(&TeacherConfig::default(), begun());
+        let sent = request.to_json();
+        assert!(
+            sent.contains(r#""continue_final_message":true,"add_generation_prompt":false"#),
+            "{sent}"
+        );
+        assert_eq!(request.messages.len(), 2);
+        let teacher = TeacherConfig { api: TeacherApi::Openai, ..TeacherConfig::default() };
+        let request = Request::of(&teacher, begun());
+        assert_eq!((request.messages.len(), request.continue_final_message), (1, None));
     }
 
     #[test]

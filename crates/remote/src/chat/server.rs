@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use whetstone_core::config::TeacherConfig;
+use whetstone_core::prompt::begun_answer;
 use whetstone_core::{Message, Seed};
 
 use super::{ChatError, Client, Request, Response, Settings};
@@ -61,6 +62,14 @@ impl Server {
     /// Sends a request, with retries, to a server that was reached.
     pub fn complete(&self, request: &Request) -> Result<Response, ChatError> {
         self.reach()?;
-        self.client.complete(request)
+        let mut response = self.client.complete(request)?;
+        if request.continue_final_message == Some(true)
+            && let Some(begun) = begun_answer(&request.messages)
+        {
+            for completion in &mut response.completions {
+                completion.text.insert_str(0, begun);
+            }
+        }
+        Ok(response)
     }
 }

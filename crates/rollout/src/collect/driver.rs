@@ -291,6 +291,10 @@ impl<'a, 't> Driver<'a, 't> {
     /// The end of a collection, after the generator's.
     fn end(mut self) -> Result<Timeline, CollectError> {
         self.pause();
+        if !self.sampling.is_empty() {
+            // The generator may have been told to stop before this thread was.
+            self.tell();
+        }
         while !self.open.is_empty() && !self.stopped {
             self.wait_for_answer();
         }

@@ -254,6 +254,6 @@ pub(crate) fn broken(err: EnvError) -> Infrastructure {
     match err {
         EnvError::Judge(reason) => reason,
         EnvError::Thread(ref source) => Infrastructure(format!("{err}: {source}")),
-        EnvError::Task(_) | EnvError::Over => Infrastructure(err.to_string()),
+        EnvError::Task(_) | EnvError::Prompt(_) | EnvError::Over => Infrastructure(err.to_string()),
     }
 }

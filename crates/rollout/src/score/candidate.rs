@@ -27,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) text: String,
     /// Whether its prompt ended inside the thinking tag.
     pub(super) thinking_opened: bool,
+    /// How it was sampled, and how it ended.
+    pub(super) meta: Object,
     /// The line without the scores it had, if it had any.
     pub(super) rescored: Option<Object>,
 }
@@ -89,9 +91,10 @@ impl Wire for Candidate {
         let (prompt_id, text) = (object.require(id)?, object.require_reply(reply)?);
         // Not needed here, but whoever reads the scored line relies on its type.
         object.take::<u64>("group_id")?;
-        let mut meta = object.take::<Object>("meta")?.unwrap_or_default();
-        let thinking_opened = meta.take(THINKING_OPENED).ok().flatten().unwrap_or(false);
-        Ok(Self { step, prompt_id, text, thinking_opened, rescored })
+        let meta = object.take::<Object>("meta")?.unwrap_or_default();
+        let opened = meta.get(THINKING_OPENED).map(serde_json::from_str);
+        let thinking_opened = opened.and_then(Result::ok).unwrap_or(false);
+        Ok(Self { step, prompt_id, text, thinking_opened, meta, rescored })
     }
 
     fn to_object(&self) -> Object {

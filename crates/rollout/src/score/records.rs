@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use whetstone_core::judgement::Validation;
+use whetstone_core::judgement::{Judgement, Validation};
 use whetstone_core::reward::Reward;
 
 /// Version of the journal's records.
@@ -48,6 +48,13 @@ pub(super) struct Found {
     pub(super) validation: Option<Box<RawValue>>,
     #[serde(default)]
     pub(super) reward: Option<Box<RawValue>>,
+}
+
+impl Found {
+    /// What the judge said of a program.
+    pub(super) fn judgement(&self) -> Option<Judgement> {
+        serde_json::from_str(self.validation.as_deref()?.get()).ok()
+    }
 }
 
 /// The little that is needed to go on.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use whetstone_core::extract::CauseCounts;
 use whetstone_core::judgement::Isolation;
 use whetstone_core::reward::Reward;
 use whetstone_core::task::TaskId;
@@ -54,6 +55,9 @@ pub struct ScoreSummary {
     pub unjudged_groups: u64,
     /// How often each verdict was given.
     pub verdicts: BTreeMap<String, u64>,
+    /// How often a verdict that is about the form of the reply had each cause.
+    #[serde(skip_serializing_if = "CauseCounts::is_empty")]
+    pub causes: CauseCounts,
     /// Lines whose programs were not run, as asked, or since their tasks have no tests.
     pub not_run: u64,
     /// Lines whose tasks have no tests: their rewards are of static terms alone.

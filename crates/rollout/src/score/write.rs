@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use whetstone_core::extract::Cause;
 use whetstone_core::rejected::RejectedLine;
+use whetstone_core::rollout::cause_of;
 use whetstone_core::wire::Wire;
 use whetstone_record::batch::{Input, InputDigest, Line, replace_output};
 use whetstone_record::error::FileError;
@@ -51,6 +53,7 @@ impl Second<'_> {
                 let own = self.own_fields(line, entry)?;
                 report.lines += 1;
                 self.count(&found, entry, report)?;
+                self.count_cause(&found, line, report);
                 let written = write_line(out, &own, &found, entry.value);
                 Ok(written.map_err(FileError::at("write", output))?)
             })
@@ -105,6 +108,19 @@ impl Second<'_> {
         }
         let id = &self.tasks.get(entry.task).id;
         report.count_scored(found, id).map_err(|_| self.input.changed().into())
+    }
+
+    /// Counts the cause of a verdict that is about the form of the reply.
+    fn count_cause(&self, found: &Found, line: &Line<'_>, report: &mut ScoreSummary) {
+        let Some(judgement) = found.judgement() else { return };
+        let verdict = judgement.verdict();
+        // Most replies have none, and are not read again.
+        if Cause::is_of_form(verdict)
+            && let Ok(Content::Rollout(candidate, _)) = candidate::read(line, self.tasks)
+            && let Some(cause) = cause_of(verdict, &candidate.text, &candidate.meta)
+        {
+            report.causes.add(verdict, cause);
+        }
     }
 
     /// The line's own fields: an object without its closing brace.

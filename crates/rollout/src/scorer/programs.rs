@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use whetstone_core::config::Sanitize;
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Judgement;
 use whetstone_core::outcome::Outcome;
@@ -48,7 +49,10 @@ impl<'a> Programs<'a> {
         let environment = parts.environments.programs();
         let by_settings = || Cow::Owned(Rules::new(parts.config.reward.clone()));
         let rules = environment.map_or_else(by_settings, |found| Cow::Borrowed(&found.rules));
-        let cached = environment.zip(parts.cache).map(|(programs, cache)| {
+        // Verdicts are kept by the whole program, and so are no others.
+        let is_whole = rules.sanitize == Sanitize::Off;
+        let cache = parts.cache.filter(|_| is_whole);
+        let cached = environment.zip(cache).map(|(programs, cache)| {
             let identity = Identity::of(programs);
             let tasks = parts.tasks.all();
             Cached {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use whetstone_core::message::{Message, Role};
 use whetstone_core::program::Language;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::{Prompt, PromptTemplate};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
 use whetstone_env::environment::{BuildError, EnvError, Environment, Episode};
@@ -24,6 +24,10 @@ pub(super) struct Asked<'a> {
     pub(super) extent: Extent,
     pub(super) teaching: &'a Teaching<'a>,
     environments: &'a Environments,
+    /// The name and digest of the prompt of tasks for programs.
+    identity: String,
+    /// The prompts of tasks for programs.
+    prompts: BTreeMap<u32, Prompt>,
     /// What episodes of other environments than that of programs begin with.
     others: BTreeMap<u32, Vec<Message>>,
     /// One for each task.
@@ -56,10 +60,18 @@ impl<'a> Asked<'a> {
             samples: teaching.teachers.iter().map(|one| one.samples.min(MAX_SAMPLES)).collect(),
             per_request: teaching.samples_per_request.max(1),
         };
-        let (others, digests) = (BTreeMap::new(), Vec::new());
-        let mut asked = Self { tasks, extent, teaching, environments, others, digests };
+        let (others, prompts, digests) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let template = PromptTemplate::of(&teaching.config.prompt);
+        let template = template.map_err(|err| TeachError::Environment(err.into()))?;
+        let identity = template.identity();
+        let mut asked =
+            Self { tasks, extent, teaching, environments, identity, prompts, others, digests };
         for number in 0..count {
-            if !asked.is_program(number) {
+            if asked.is_program(number) {
+                let prompt = template.prompt(tasks.get(number).view());
+                let prompt = prompt.map_err(|err| TeachError::Environment(err.into()))?;
+                asked.prompts.insert(number, prompt);
+            } else {
                 let opened = asked.open(number).map_err(|source| {
                     let task = tasks.get(number).id.clone();
                     TeachError::Environment(BuildError::Task { task, source })
@@ -125,19 +137,27 @@ impl<'a> Asked<'a> {
         self.tasks.get(task).language
     }
 
+    /// The name and digest of the prompt, as it stands in traces.
+    pub(super) fn identity(&self) -> &str {
+        &self.identity
+    }
+
     /// What the teacher is asked, as it stands in traces: the last message, and those before it.
     pub(super) fn prompt(&self, task: u32) -> Prompt {
-        let Some((user, before)) = self.others.get(&task).and_then(|all| all.split_last()) else {
-            return Prompt::new(self.tasks.get(task).view(), self.teaching.config.prompt.language);
-        };
+        if let Some(prompt) = self.prompts.get(&task) {
+            return prompt.clone();
+        }
+        let all = self.others.get(&task).map(Vec::as_slice).unwrap_or_default();
+        let (user, before) =
+            all.split_last().map_or(("", all), |(user, before)| (&user.content, before));
         let before: Vec<&str> = before.iter().map(|message| message.content.as_str()).collect();
-        Prompt { system: before.join("\n"), user: user.content.clone() }
+        Prompt { system: before.join("\n"), user: user.to_owned(), prefill: String::new() }
     }
 
     /// The conversation that a teacher is sent.
     pub(super) fn messages(&self, task: u32) -> Vec<Message> {
         let other = self.others.get(&task).cloned();
-        other.unwrap_or_else(|| self.prompt(task).messages().to_vec())
+        other.unwrap_or_else(|| self.prompt(task).messages())
     }
 
     pub(super) fn digest(&self, task: u32) -> &str {

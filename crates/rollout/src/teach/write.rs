@@ -17,13 +17,13 @@ use whetstone_core::wire::{Object, Wire};
 use whetstone_record::batch::{BatchError, catch_panic, replace_output};
 use whetstone_record::error::FileError;
 
-use super::TeachError;
 use super::asked::{Asked, user_text};
 use super::kept::Keep;
 use super::records::{Answered, Entry};
 use super::report::TeachSummary;
 use super::stored::Stored;
 use super::table::{SampleId, Slot};
+use super::{PROMPT_FIELD, TeachError};
 
 /// Writes all traces to `output` and counts them.
 pub(super) fn traces(
@@ -189,6 +189,9 @@ fn trace(asked: &Asked<'_>, number: u32, answered: &Answered, at: usize) -> Trac
     let mut rest = Object::new();
     if completion.finish == Finish::Length {
         rest.put("finish", &completion.finish);
+    }
+    if asked.is_program(number) {
+        rest.put(PROMPT_FIELD, &asked.identity());
     }
     Trace {
         task_id: task.id.clone(),

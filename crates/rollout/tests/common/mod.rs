@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 use std::{env, fs};
 
 use whetstone_algo::advantage::GroupRule;
-use whetstone_core::config::{AdvantageBy, Config, PromptLanguage, RewardConfig};
+use whetstone_core::config::{AdvantageBy, Config, PromptConfig, RewardConfig};
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
 use whetstone_env::environment::BuildError;
@@ -64,7 +65,8 @@ pub(crate) fn environments(
 
 /// The environment of programs with a stand-in for the judge.
 pub(crate) fn programs(judge: Arc<dyn Judging>, rules: Rules, limits: Limits) -> PythonEnvironment {
-    PythonEnvironment { judge, rules, language: PromptLanguage::En, limits, about: None }
+    let prompt = PromptTemplate::of(&PromptConfig::default()).unwrap();
+    PythonEnvironment { judge, rules, prompt, limits, about: None }
 }
 
 impl Fake {

@@ -16,6 +16,8 @@ pub(super) const CLAMPED: &str = metric::GRPO_CLAMPED_FRACTION.name;
 pub(super) const PAID_LENGTH: &str = metric::REWARD_MODEL_LENGTH_CORRELATION.name;
 pub(super) const TIMEOUTS: &str = metric::CODE_TIMEOUTS.name;
 pub(super) const CUT_OFF: &str = metric::ROLLOUT_TRUNCATED.name;
+pub(super) const NO_CODE: &str = metric::CODE_NO_CODE.name;
+pub(super) const IN_THINKING: &str = metric::CODE_IN_THINKING.name;
 pub(super) const HELD_OUT: &str = metric::HELD_OUT_PASS_RATE.name;
 pub(super) const HELD_OUT_TASKS: &str = metric::HELD_OUT_TASKS.name;
 pub(super) const RM_ACCURACY: &str = metric::RM_HELD_OUT_ACCURACY.name;
@@ -37,7 +39,7 @@ const GROUPS: &str = metric::ROLLOUT_TASKS.name;
 /// Prefix of the metrics of the reward's terms.
 const TERMS: &str = metric::REWARD_TERMS;
 
-const WATCHED: [&str; 18] = [
+const WATCHED: [&str; 20] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -46,6 +48,8 @@ const WATCHED: [&str; 18] = [
     CLAMPED,
     TIMEOUTS,
     CUT_OFF,
+    NO_CODE,
+    IN_THINKING,
     HELD_OUT,
     HELD_OUT_TASKS,
     RM_ACCURACY,
@@ -140,6 +144,13 @@ impl History {
     pub(super) fn last(&self, name: &str) -> Option<Level> {
         let values = self.values(name);
         values.len().checked_sub(WINDOW).map(|from| level(&values[from..]))
+    }
+
+    /// The level of the last steps, of as many as there are if those are at least `least`.
+    pub(super) fn last_of(&self, name: &str, least: usize) -> Option<Level> {
+        let values = self.values(name);
+        (values.len() >= least.max(1))
+            .then(|| level(&values[values.len().saturating_sub(WINDOW)..]))
     }
 
     /// The levels of the first and of the last steps, if they do not share any.

@@ -15,6 +15,7 @@
 //! | `timeouts` | more programs run out of time than in the beginning |
 //! | `passes_fall` | fewer programs pass than in the beginning |
 //! | `cut_off` | more completions are cut off by the limit on tokens than in the beginning |
+//! | `no_code` | most replies have no code outside their thinking |
 //! | `reward_model_follows_length` | a reward model pays for long, or for short, completions |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
 //! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |

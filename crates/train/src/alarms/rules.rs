@@ -5,8 +5,8 @@ use whetstone_core::metric;
 use whetstone_core::reward::TESTS;
 
 use super::history::{
-    CLAMPED, CUT_OFF, DEAD, ENTROPY, Ends, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
-    REWARD, SOLVED, TIMEOUTS, UNSOLVED,
+    CLAMPED, CUT_OFF, DEAD, ENTROPY, Ends, GAP, HELD_OUT, HELD_OUT_TASKS, History, IN_THINKING, KL,
+    Level, NO_CODE, PASS, REWARD, SOLVED, TIMEOUTS, UNSOLVED,
 };
 
 /// Entropy that is left, of what there was, when samples are all alike.
@@ -30,6 +30,10 @@ const FEWER_PASSES: f64 = 0.1;
 const HELD_OUT_FALL: f64 = 0.05;
 /// The least rise of a term that is one.
 const TERM_RISE: f64 = 0.02;
+/// The part of replies without code from which that is what a run is about, and the steps that show it: the
+/// first ones may be all that a person waits for.
+const MOST_WITHOUT_CODE: f64 = 0.5;
+const FORMAT_STEPS: usize = 3;
 /// Standard errors from which a level is likely, and a change is clear.
 const LIKELY: f64 = 2.0;
 const CLEAR: f64 = 3.0;
@@ -66,6 +70,7 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
         timeouts(history),
         passes_fall(history).filter(|_| !rules.tasks_get_harder),
         cut_off(history),
+        no_code(history),
         term_rises_alone(history, rules.has_partial_credit),
     ];
     all.into_iter().flatten().collect()
@@ -211,6 +216,36 @@ fn cut_off(history: &History) -> Option<DueAlarm> {
         percent(ends.first.mean)
     );
     Some(due("cut_off", message))
+}
+
+/// Most replies have no code, so what is learnt is to write some. The cause that most of them share says what to
+/// set.
+fn no_code(history: &History) -> Option<DueAlarm> {
+    let Level { mean, error } = history.last_of(NO_CODE, FORMAT_STEPS)?;
+    (mean - LIKELY * error > MOST_WITHOUT_CODE).then_some(())?;
+    let part = |name| history.last_of(name, FORMAT_STEPS).map_or(0.0, |level| level.mean);
+    let (in_thinking, cut) = (part(IN_THINKING), part(CUT_OFF));
+    let message = if 2.0 * in_thinking > mean {
+        format!(
+            "{} of the replies of the last steps have no code outside the thinking: use \
+             `prompt.thinking = \"off\"`",
+            percent(in_thinking)
+        )
+    } else if 2.0 * cut > mean {
+        format!(
+            "{} of the replies of the last steps have no code, and {} are cut off by the limit on tokens: raise \
+             `grpo.max_completion_length`, or use `prompt.thinking = \"off\"`",
+            percent(mean),
+            percent(cut)
+        )
+    } else {
+        format!(
+            "{} of the replies of the last steps have no code: read some, and ask with another \
+             `prompt.template`",
+            percent(mean)
+        )
+    };
+    Some(due("no_code", message + ". What is gained until then is format"))
 }
 
 /// The term that clearly rises while nothing else does, not even doubtfully.

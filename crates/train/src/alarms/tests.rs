@@ -204,6 +204,32 @@ fn programs_that_run_out_of_time() {
     assert!(found[0].message.contains("2.0 % did in the beginning"), "{found:?}");
 }
 
+/// The first steps decide, and the cause that most replies share says what to set.
+#[test]
+fn replies_without_code() {
+    let without = |in_thinking: f64, cut: f64| {
+        let change = move |step, values: &mut BTreeMap<String, f64>| {
+            put(values, "code/no_code", if step < 20 { 0.84 } else { 0.02 });
+            put(values, "code/in_thinking", if step < 20 { in_thinking } else { 0.0 });
+            put(values, "rollout/truncated", cut);
+        };
+        let found = ringing(change);
+        assert_eq!((found.len(), found[0].code, found[0].step), (1, "no_code", 3), "{found:?}");
+        found[0].message.clone()
+    };
+    let said = without(0.8, 0.02);
+    assert!(
+        said.starts_with(
+            "80.0 % of the replies of the last steps have no code outside the thinking"
+        )
+    );
+    assert!(said.contains("use `prompt.thinking = \"off\"`"), "{said}");
+    assert!(without(0.1, 0.7).contains("raise `grpo.max_completion_length`"));
+    assert!(without(0.1, 0.02).contains("another `prompt.template`"));
+    let few = |_, values: &mut BTreeMap<String, f64>| put(values, "code/no_code", 0.45);
+    assert_eq!(ringing(few), []);
+}
+
 #[test]
 fn a_student_that_gets_worse() {
     // As in a training of rollouts alone whose learning rate was too high for it.

@@ -13,8 +13,8 @@ use whetstone_core::wire::WireError;
 use whetstone_rollout::collect::record::{RecordedTurn, turns};
 use whetstone_rollout::collect::{Dropped, End, Group, Rollout, Turn};
 
-use super::tokens::Vocabulary;
-use super::{Recorded, RecordedCounts, Shared, TurnIndex};
+use super::tokens::{TaskPrompt, Vocabulary};
+use super::{Recorded, RecordedCounts, TurnIndex};
 use crate::error::TrainError;
 use crate::student::Student;
 
@@ -28,7 +28,7 @@ pub(super) struct Reader<'a> {
     vocabulary: Vocabulary<'a>,
     tasks: HashMap<&'a str, &'a Task>,
     /// Prompts that were rendered, by task.
-    prompts: HashMap<String, Shared>,
+    prompts: HashMap<String, TaskPrompt>,
     /// The line of every rollout, by step, task and number.
     seen: HashMap<(u64, String, u64), u64>,
 }
@@ -170,12 +170,14 @@ impl<'a> Reader<'a> {
             Some(turn) => turn.finish,
             None => finish(rollout).map_err(|err| self.bad(line, err.to_string()))?,
         };
+        let TaskPrompt { tokens, begun } = self.prompt(line, rollout)?;
+        let sampled = rollout.text.strip_prefix(&*begun).unwrap_or(&rollout.text);
         let turn = RecordedTurn {
-            prompt: self.prompt(line, rollout)?,
+            prompt: tokens,
             text: rollout.text.clone(),
             reasoning: recorded.into_iter().next().and_then(|turn| turn.reasoning),
             finish,
-            ids: Some(self.vocabulary.encode(&rollout.text, finish)?),
+            ids: Some(self.vocabulary.encode(sampled, finish)?),
             logps: None,
         };
         Ok((vec![self.turn(turn, &mut lacks)], lacks))
@@ -201,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The prompt of a line without tokens: that of its task.
-    fn prompt(&mut self, line: u64, rollout: &RolloutLine) -> Result<Shared, TrainError> {
+    fn prompt(&mut self, line: u64, rollout: &RolloutLine) -> Result<TaskPrompt, TrainError> {
         let id = rollout.prompt_id.as_str();
         if let Some(prompt) = self.prompts.get(id) {
             return Ok(prompt.clone());
@@ -218,7 +220,7 @@ impl<'a> Reader<'a> {
                 },
             ));
         };
-        let prompt: Shared = self.vocabulary.prompt(task)?.into();
+        let prompt = self.vocabulary.prompt(task)?;
         self.prompts.insert(id.to_owned(), prompt.clone());
         Ok(prompt)
     }

@@ -15,7 +15,6 @@ mod tokens;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::Arc;
 
 use whetstone_core::config::{Config, Curriculum, KlIn};
 use whetstone_core::jsonl::{Numbered, Records};
@@ -172,6 +171,3 @@ pub fn check_settings(config: &Config, counts: &RecordedCounts) -> Result<(), Tr
     }
     Ok(())
 }
-
-/// A prompt that lines of one task share.
-type Shared = Arc<[u32]>;

@@ -5,10 +5,11 @@
 //! (`meta.model`) decides nothing, since one model has many names; it is part of the message.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
-use whetstone_core::prompt::Prompt;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::rollout::RolloutLine;
 use whetstone_core::task::Task;
 use whetstone_data::rows::Tokens;
@@ -21,6 +22,13 @@ use crate::student::Student;
 
 /// Characters of a text that a message shows.
 const SHOWN: usize = 40;
+
+/// The prompt of a task, and the text that its answers begin with.
+#[derive(Clone)]
+pub(super) struct TaskPrompt {
+    pub(super) tokens: Arc<[u32]>,
+    pub(super) begun: Arc<str>,
+}
 
 /// The student's tokenizer, by its digest and name.
 pub(super) struct Vocabulary<'a> {
@@ -90,6 +98,12 @@ impl<'a> Vocabulary<'a> {
         if decoded.starts_with(text) {
             return Ok(());
         }
+        // The text has the beginning of the answer too, if the prompt had one.
+        let begun = text.strip_suffix(decoded).unwrap_or(text);
+        let prompt = tokenizer.decode(&turn.prompt, SpecialTokens::Shown).unwrap_or_default();
+        if begun.len() < text.len() && prompt.ends_with(begun) {
+            return Ok(());
+        }
         let (text, decoded) = (shown(text), shown(decoded));
         Err(format!("the student reads its tokens as {decoded:?}, and the line says {text:?}"))
     }
@@ -103,9 +117,10 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// The prompt of a task.
-    pub(super) fn prompt(&self, task: &Task) -> Result<Vec<u32>, TrainError> {
-        let prompt = Prompt::new(task.view(), self.config.prompt.language);
-        self.student.prompt(&prompt.messages())
+    pub(super) fn prompt(&self, task: &Task) -> Result<TaskPrompt, TrainError> {
+        let prompt = PromptTemplate::of(&self.config.prompt)?.prompt(task.view())?;
+        let tokens = self.student.prompt(&prompt.messages())?.into();
+        Ok(TaskPrompt { tokens, begun: prompt.prefill.into() })
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Instant;
 use whetstone_core::Message;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
-use whetstone_infer::Local;
-use whetstone_rollout::collect::{Asked, CollectError, Group, Progress, collect};
+use whetstone_infer::{Headway, Local, Watch};
+use whetstone_rollout::collect::{Asked, CollectError, Group, Progress, check_stop, collect};
 use whetstone_rollout::measure::Tally;
 
 use super::Collection;
@@ -48,7 +48,9 @@ pub(crate) fn measure(
         let part = Part { done: now.over + now.dropped, all };
         watch.go_on(PhaseProgress { phase: Phase::HeldOut, part, waits_for: None })
     };
-    let mut generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+    let look = |_: &dyn Fn() -> Headway| check_stop(watch.stop);
+    let generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+    let mut generator = generator.watched(Watch(&look));
     match collect(&collecting(student, collection, &render, &on_event), &mut generator, &asked) {
         Err(CollectError::Stopped) => Ok(None),
         found => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use whetstone_algo::Mean;
 use whetstone_core::completion::Finish;
+use whetstone_core::extract::{Cause, Reply};
 use whetstone_core::metric::{self, Metric};
 use whetstone_env::metrics::of_outcome;
 use whetstone_rollout::collect::{Group, Rollout};
@@ -84,6 +85,7 @@ pub(crate) fn of_rollouts(step_rollouts: &StepRollouts, names: RewardMetrics, va
         .for_each(|is| solved.add(flag(is)));
     values.put_some(names.pass_rate, solved.get());
     values.put_of_environment(environment_means(all()));
+    values.put_some(metric::CODE_IN_THINKING, in_thinking(step_rollouts));
     for name in term_names(all()) {
         let paid = |rollout: &Rollout| {
             rollout.outcome.reward.terms().get(name).map_or(0.0, |term| term.paid())
@@ -99,6 +101,20 @@ pub(crate) fn of_rollouts(step_rollouts: &StepRollouts, names: RewardMetrics, va
     let dropped: usize = step_rollouts.groups.iter().map(|group| group.dropped.len()).sum();
     values.put(metric::ROLLOUT_DROPPED, number(dropped));
     values.put(metric::ROLLOUT_TASKS, number(step_rollouts.consumed));
+}
+
+/// The part of the judged programs' replies whose only code stands in the thinking.
+fn in_thinking(step_rollouts: &StepRollouts) -> Option<f64> {
+    let mut part = Mean::default();
+    let all = step_rollouts.groups.iter().flat_map(|group: &Group| &group.rollouts);
+    for (rollout, judgement) in all.filter_map(|one| Some((one, one.outcome.judgement()?))) {
+        let cause = rollout.turns.last().and_then(|turn| {
+            let reply = Reply::of(&turn.completion).after(step_rollouts.thinking_opened);
+            Cause::of(judgement.verdict(), reply, Some(turn.completion.finish))
+        });
+        part.add(flag(cause == Some(Cause::InThinking)));
+    }
+    part.get()
 }
 
 /// The mean of each metric of an environment, over the rollouts that have it.

@@ -7,9 +7,9 @@ use whetstone_core::Message;
 use whetstone_core::config::{Config, Curriculum};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
-use whetstone_infer::{Local, Usage};
+use whetstone_infer::{Headway, Local, Usage, Watch};
 use whetstone_rollout::collect::{
-    Asked, Group, Progress as Collected, Supply, Timeline, collect, collect_alive,
+    Asked, Group, Progress as Collected, Supply, Timeline, check_stop, collect, collect_alive,
 };
 
 use super::Collection;
@@ -48,6 +48,8 @@ pub(crate) struct StepRollouts {
     pub(crate) sampling: Duration,
     /// Whether they are those of a file: nothing was sampled.
     pub(crate) is_recorded: bool,
+    /// Whether the prompts ended inside the thinking tag.
+    pub(crate) thinking_opened: bool,
     /// The probabilities of a process reward model: of each group, of each rollout, one for each transition.
     pub(crate) process: Vec<Vec<Vec<f64>>>,
 }
@@ -105,10 +107,13 @@ impl<'a> Tasks<'a> {
         let Collection { config, sampling, watch, limits, .. } = collection;
         let wanted = usize::try_from(plan.items_per_step).unwrap_or(usize::MAX);
         let all = wanted * sampling.samples;
+        let thinking_opened = student.thinking_opened;
         let render = |messages: &[Message]| student.render(messages);
         let on_event = |now: Collected<'_>| watch.go_on(progress_of(now, all));
         let collecting = collecting(student, collection, &render, &on_event);
-        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+        let look = |_: &dyn Fn() -> Headway| check_stop(watch.stop);
+        let generator = Local::new(&student.decoder, &student.model.tokenizer, limits);
+        let mut generator = generator.watched(Watch(&look));
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
             let at = self.at(position, progress);
@@ -126,6 +131,7 @@ impl<'a> Tasks<'a> {
                 consumed: wanted,
                 usage,
                 timeline,
+                thinking_opened,
                 ..StepRollouts::default()
             };
             return Ok(step);
@@ -135,7 +141,8 @@ impl<'a> Tasks<'a> {
         let found = collect_alive(&collecting, &mut generator, supply, &mut asked)?;
         let groups = found.live.into_iter().chain(found.dead).collect();
         let (consumed, usage, timeline) = (found.consumed, found.usage, found.timeline);
-        Ok(StepRollouts { groups, consumed, usage, timeline, ..StepRollouts::default() })
+        let step = StepRollouts { groups, consumed, usage, timeline, ..StepRollouts::default() };
+        Ok(StepRollouts { thinking_opened, ..step })
     }
 
     /// The index of the task at a position of the endless order.
