@@ -113,8 +113,8 @@ mod tests {
         assert_eq!(named("mbpp-sanitized"), "mbpp-sanitized:evalplus");
         assert_eq!(
             named("humaneval:mbpp"),
-            "there is no such suite; there are humaneval:evalplus, humaneval:plain, \
-             humaneval:completion"
+            "there is no such suite; there are humaneval:evalplus, humaneval:qwen, \
+             humaneval:plain, humaneval:completion"
         );
         assert!(named("human-eval").contains("mbpp-sanitized:plain"), "{}", named("human-eval"));
         assert!(named("").starts_with("there is no such suite"));

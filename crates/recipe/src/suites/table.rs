@@ -1,7 +1,8 @@
 //! Every suite, one row each. The first row of a name is what the name alone means.
 //!
 //! Prompts: `evalplus` asks in the words of `EvalPlus` and begins the answer (its figures take the
-//! entry point's own code alone); `mbpp` is the prompt of MBPP's paper, which shows all three tests;
+//! entry point's own code alone); `qwen` is the request that the publisher of Qwen2.5-Coder measures
+//! its instruct models with, judged as by `EvalPlus`; `mbpp` is the prompt of MBPP's paper, which shows all three tests;
 //! `plain` is what a person would type; `completion` is the form in which `HumanEval` was published.
 //! Token limits: at 400 tokens 26 of 164 replies to `HumanEval` of a small model are cut off.
 
@@ -19,6 +20,14 @@ pub const SUITES: &[Suite] = &[
         tasks: HUMANEVAL_TASKS,
         mbpp: FIRST_SHOWN,
         settings: EVALPLUS,
+    },
+    Suite {
+        name: "humaneval",
+        variant: "qwen",
+        about: "164 tasks as the figures of Qwen2.5-Coder were measured, the answer begun",
+        tasks: HUMANEVAL_TASKS,
+        mbpp: FIRST_SHOWN,
+        settings: QWEN,
     },
     Suite {
         name: "humaneval",
@@ -88,9 +97,17 @@ pub const SUITES: &[Suite] = &[
         name: "mbpp-sanitized",
         variant: "all",
         about: "all 427 sanitized tasks, as published figures by EvalPlus take them; prompt `evalplus`",
-        tasks: SuiteTasks { numbers: (1, 974), count: 427, ..SANITIZED },
+        tasks: ALL_SANITIZED,
         mbpp: FIRST_SHOWN,
         settings: EVALPLUS,
+    },
+    Suite {
+        name: "mbpp-sanitized",
+        variant: "qwen",
+        about: "all 427 sanitized tasks, as the figures of Qwen2.5-Coder were measured",
+        tasks: ALL_SANITIZED,
+        mbpp: FIRST_SHOWN,
+        settings: QWEN,
     },
 ];
 
@@ -120,6 +137,8 @@ const SANITIZED: SuiteTasks = SuiteTasks {
     ..FULL
 };
 
+const ALL_SANITIZED: SuiteTasks = SuiteTasks { numbers: (1, 974), count: 427, ..SANITIZED };
+
 /// Judged by `test_list` alone, as everywhere else; the first of it is shown.
 const FIRST_SHOWN: MbppTests = MbppTests { shown: ShownTests::First, with_challenge: false };
 const ALL_SHOWN: MbppTests = MbppTests { shown: ShownTests::All, with_challenge: false };
@@ -133,6 +152,14 @@ const EVALPLUS: Settings = &[
     ("eval.num_samples", "1"),
     ("eval.temperature", "0.0"),
     ("grpo.max_completion_length", "1024"),
+];
+const QWEN: Settings = &[
+    ("prompt.template", "qwen"),
+    ("prompt.thinking", "off"),
+    ("eval.sanitize", "entry_point"),
+    ("eval.num_samples", "1"),
+    ("eval.temperature", "0.0"),
+    ("grpo.max_completion_length", "2048"),
 ];
 const PLAIN: Settings = &[
     ("prompt.template", "plain"),
@@ -183,7 +210,11 @@ mod tests {
             let name = suite.full_name();
             assert!(suite.settings.contains(&("prompt.template", suite.variant)), "{name}");
             let sanitizes = suite.settings.contains(&("eval.sanitize", "entry_point"));
-            assert_eq!(sanitizes, ["evalplus", "completion"].contains(&suite.variant), "{name}");
+            assert_eq!(
+                sanitizes,
+                ["evalplus", "qwen", "completion"].contains(&suite.variant),
+                "{name}"
+            );
             let shows_all = suite.mbpp.shown == ShownTests::All;
             assert_eq!(shows_all, suite.variant == "mbpp", "{name}");
             assert!(!suite.mbpp.with_challenge, "{name}");
