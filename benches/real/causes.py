@@ -9,6 +9,7 @@ import copy
 import io
 import signal
 
+import judges
 from evalplus.eval._special_oracle import MBPP_OUTPUT_NOT_NONE_TASKS, MBPP_OUTPUT_SET_EQ_TASKS
 
 SPECIAL = {"are_equivalent", "sum_div", "surface_Area", "digit_distance_nums", "find_zero"}
@@ -29,6 +30,9 @@ def cause(name, line, task, plus, verdicts):
 def of_evalplus(line, task, plus, verdicts):
     if (verdicts["whet"] == "pass") != (verdicts["published"] == "pass"):
         return "unexplained", f"whet says {verdicts['whet']}, the published tests say {verdicts['published']}"
+    own = judges.published((plus["code"], task))
+    if own != "pass":
+        return "EvalPlus' own solution fails a published test", own
     entry = plus["entry_point"]
     problem = first_problem(line["program"], plus)
     if verdicts["whet"] == "pass":
