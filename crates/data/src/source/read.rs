@@ -15,7 +15,8 @@ use super::error::SourceError;
 use super::row::{Mapped, brief};
 use super::table::{self, Encoding, TableError};
 use super::{
-    DataSet, MbppTests, MbppVariant, apps, apps_folder, files, humaneval, leetcode, mbpp, plain,
+    DataSet, MbppTests, MbppVariant, apps, apps_folder, evalplus, files, humaneval, leetcode,
+    livecodebench, mbpp, plain,
 };
 
 /// The source of tasks, and a filter.
@@ -168,6 +169,8 @@ fn map(object: Object, kind: DataSet, options: Options<'_>) -> What {
         DataSet::Apps => apps::task(object, options.place),
         DataSet::HumanEval => humaneval::task(object),
         DataSet::LeetCode => leetcode::task(object),
+        DataSet::EvalPlus => evalplus::task(object),
+        DataSet::LiveCodeBench => livecodebench::task(object),
         DataSet::Tasks => plain::task(object),
     };
     match mapped {
