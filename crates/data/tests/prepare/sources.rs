@@ -135,6 +135,30 @@ fn a_task_twice_in_one_publication_of_mbpp_is_bad() {
 }
 
 #[test]
+fn evalplus_and_livecodebench_are_told_by_their_columns() {
+    let bench = Bench::new();
+    let human = json!({"task_id": "HumanEval/0", "prompt": "def f(x):\n    \"\"\"F.\"\"\"\n", "entry_point": "f",
+        "canonical_solution": "    return x\n", "test": "def check(c): pass", "contract": "",
+        "base_input": [[1]], "plus_input": [[2]], "atol": 0});
+    let hub = json!({"task_id": 3, "code": "def g(): pass", "prompt": "Something else.", "source_file": "",
+        "test_imports": [], "test_list": ["assert g()"], "test": "assert g()"});
+    let contest = json!({"question_title": "t", "question_content": "Read and add.", "platform": "atcoder",
+        "question_id": "abc1_a", "starter_code": "", "difficulty": "easy", "metadata": "{}",
+        "public_test_cases": "[{\"input\": \"1\", \"output\": \"2\", \"testtype\": \"stdin\"}]",
+        "private_test_cases": "[]"});
+    let of = |name: &str, row: &Value| {
+        let (lines, report) = Bench::lines_of(None, &bench.file(name, lines([row])));
+        let task: Value = serde_json::from_str(&lines[0]).unwrap();
+        let source = report.sources.keys().next().unwrap().clone();
+        (task["id"].as_str().unwrap().to_owned(), source)
+    };
+    let named = |id: &str, source: &str| (id.to_owned(), source.to_owned());
+    assert_eq!(of("a.jsonl", &human), named("humanevalplus/0", "humanevalplus"));
+    assert_eq!(of("b.jsonl", &hub), named("mbppplus/3", "mbppplus"));
+    assert_eq!(of("c.jsonl", &contest), named("livecodebench/atcoder/abc1_a", "livecodebench"));
+}
+
+#[test]
 fn humaneval_and_the_apps_format_are_told_by_their_columns() {
     let Some(path) = shared("humaneval/HumanEval.jsonl.gz") else { return };
     let (lines, report) = Bench::lines_of(None, &path);
