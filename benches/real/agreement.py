@@ -40,7 +40,7 @@ def arguments():
     parser.add_argument("--humaneval-plus", type=Path, help="HumanEvalPlus.jsonl[.gz]")
     parser.add_argument("--mbpp-plus", type=Path, help="MbppPlus.jsonl[.gz]")
     parser.add_argument("--mbpp", choices=["sanitized", "first"], default="sanitized")
-    parser.add_argument("--sanitize", action="store_true", help="programs as evalplus.sanitize leaves them")
+    parser.add_argument("--sanitize", action="store_true", help="programs as evalplus.sanitize leaves them, replies with eval.sanitize")
     parser.add_argument("--workers", type=int, default=2)
     return parser.parse_args()
 
@@ -54,8 +54,9 @@ def main():
         lines = programs.sanitized(lines, tasks)
     print(f"{len(lines)} completions, {sum(line['program'] is not None for line in lines)} with a program")
     folder = programs.Folder(args.out, tasks, lines)
+    settings = ["eval.sanitize=entry_point"] if args.sanitize else []
     verdicts = {
-        "reply": judges.whet(args.whet, folder, replies=True),
+        "reply": judges.whet(args.whet, folder, replies=True, settings=settings),
         "whet": judges.whet(args.whet, folder, replies=False),
     }
     plus = judges.plus_problems(args.humaneval_plus, args.mbpp_plus)

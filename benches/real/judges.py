@@ -11,12 +11,13 @@ import tempfile
 LIMIT_SECONDS = 10.0
 
 
-def whet(binary, folder, replies):
-    """Verdicts of `whet eval --samples` by the index of the line."""
+def whet(binary, folder, replies, settings=()):
+    """Verdicts of `whet eval --samples` by the index of the line; `settings` are arguments of `--set`."""
     name = "replies" if replies else "programs"
     out = folder.path / f"whet-{name}"
     command = [binary, "eval", "--tasks", folder.path / "tasks.jsonl", "--samples", folder.path / f"{name}.jsonl"]
     command += ["--out", out, "--k", "1", "--fresh", "--json"]
+    command += [part for setting in settings for part in ("--set", setting)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"whet eval --samples ended with {done.returncode}:\n{done.stderr}")
