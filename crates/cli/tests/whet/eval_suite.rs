@@ -138,7 +138,7 @@ fn what_is_no_suite_or_not_its_file_says_what_to_give() {
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(
         ran.err
-            .contains("cannot read `humaneval:evalplus` from `mbpp/mbpp.jsonl`: its columns are"),
+            .contains("cannot read `humaneval:evalplus` from `mbpp/mbpp.jsonl`: its rows are of `mbpp`, expected `humaneval`"),
         "{}",
         ran.err
     );

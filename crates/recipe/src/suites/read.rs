@@ -7,7 +7,7 @@ use std::path::Path;
 
 use whetstone_core::Task;
 use whetstone_core::task::TaskId;
-use whetstone_data::source::{SourceRow, TaskSource, What, read};
+use whetstone_data::source::{DataSet, SourceRow, TaskSource, What, read};
 
 use super::{Suite, SuiteRequest, SuiteTasks};
 use crate::datasets::locate;
@@ -25,7 +25,7 @@ impl SuiteRequest {
         let Suite { tasks: published, mbpp, .. } = self.suite;
         let mut found = Found { published, tasks: Vec::new(), ids: BTreeSet::new(), bad: None };
         for path in locate(published.hub, self.file.as_deref(), observer)? {
-            let origin = TaskSource { mbpp: *mbpp, ..TaskSource::new(Some(published.set), &path) };
+            let origin = TaskSource { mbpp: *mbpp, ..TaskSource::new(None, &path) };
             let refused = |problem: String| self.refused(&path, &problem);
             read(&origin, &mut |row| found.take(row)).map_err(|err| refused(err.to_string()))?;
             if let Some(bad) = found.bad.take() {
@@ -72,6 +72,13 @@ impl Found<'_> {
             0 => problem.to_owned(),
             number => format!("row {number}: {problem}"),
         };
+        let is_other = |kind: &DataSet| *kind != self.published.set;
+        if let Some(kind) = row.kind.filter(is_other) {
+            let (found, wanted) = (kind.name(), self.published.set.name());
+            let problem = format!("its rows are of `{found}`, expected `{wanted}`");
+            self.bad.get_or_insert(problem);
+            return;
+        }
         let problem = match row.what {
             What::Task(task, _) if row.mbpp != self.published.mbpp => {
                 drop(task);
