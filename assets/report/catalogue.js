@@ -28,12 +28,15 @@ const LEARNING = [
       ["held_out/pass_rate", "all tests pass, held-out tasks", 2],
       ["code/avg_test_pass_rate", "tests passed", 1],
       ["code/syntax_success_rate", "parses", 5],
+      ["held_out/no_code", "no code, held-out tasks", 6],
     ],
     notes: [
       (has) => has("held_out/pass_rate")
         ? "On training tasks and, at intervals, on held-out tasks. If the former rises while the latter falls, " +
           "the model overfits."
         : "On training tasks. Measure pass@k on held-out tasks to see whether the model generalises.",
+      (has) => has("held_out/no_code") &&
+        "Where passes rise as replies without code become fewer, the model learns the format of an answer and not to solve more.",
     ],
   },
   {

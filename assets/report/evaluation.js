@@ -61,14 +61,24 @@ function causeTable({ causes, greedy_causes: greedy }) {
 }
 
 /** The figures of a suite: [label, figure, format]. */
-function figureRows({ pass_at_k: passes, greedy, episodes }) {
+function figureRows({ pass_at_k: passes, greedy, code, greedy_code: greedyCode, baseline_prompts: prompts, episodes }) {
   const rows = Object.entries(passes).map(([k, it]) => [`pass@${k}`, it, percent]);
   if (greedy) rows.push(["greedy", greedy, percent]);
+  rows.push(...(prompts ?? []).map((it) => [`greedy with ${brief(it.prompt, 40)}`, it.greedy, percent]));
+  rows.push(...codeRows("", code), ...codeRows("greedy, ", greedyCode));
   if (!episodes) return rows;
   for (const [k, it] of Object.entries(episodes.solved_within)) {
     rows.push([`solved within ${counted(Number(k), "turn")}`, it, percent]);
   }
   return rows.concat(meanNames(episodes).map((name) => [factLabel(name), episodes.means[name], figure]));
+}
+
+/** Replies with code and those of them that pass; results from before they were counted have none. */
+function codeRows(prefix, code) {
+  if (!code) return [];
+  const { code_rate: rate, pass_given_code: passes } = code;
+  const rows = [[`${prefix}replies with code`, rate, percent]];
+  return passes ? [...rows, [`${prefix}pass@1 of these`, passes, percent]] : rows;
 }
 
 /** Reward and turns first, then the facts of the environment; not the turns of episodes that all have one. */

@@ -50,6 +50,7 @@ function tiles() {
   return [
     measuredTile(),
     passTile(points("grpo/pass_rate").map(([, value]) => value)),
+    codeTile(),
     stagesTile(),
     evaluationTiles(),
     (steps > 0 || !(known.stages || known.evaluation)) && tile("Steps", steps.toLocaleString("en"), saved()),
@@ -77,6 +78,37 @@ function passTile(rates) {
   const quarter = Math.ceil(rates.length / 4);
   const [first, last] = [rates.slice(0, quarter), rates.slice(-quarter)].map((it) => sum(it) / quarter);
   return tile("Pass rate in training", percent(last), `last quarter; ${percent(first)} in the first`);
+}
+
+/** Replies with code before and after, and how many of these pass: a gain of the former alone is format. */
+function codeTile() {
+  const found = heldOutCode() ?? trainingCode();
+  if (!found) return null;
+  const { where, first, last } = found;
+  const passing = ({ code, pass }) => (code > 0 ? percent(pass / code) : "\u2013");
+  return tile(`Replies with code${where}`, percent(last.code),
+    `${percent(first.code)} at the start; of these pass ${passing(first)} then, ${passing(last)} now`);
+}
+
+function heldOutCode() {
+  const [without, passes] = ["held_out/no_code", "held_out/pass_rate"].map(points);
+  if (without.length === 0 || passes.length === 0) return null;
+  const at = (place) => ({ code: 1 - without.at(place)[1], pass: passes.at(place)[1] });
+  return { where: ", held-out tasks", first: at(0), last: at(-1) };
+}
+
+/** The first step alone, since code is learnt within a few; and the last quarter. */
+function trainingCode() {
+  const without = points("code/no_code");
+  const passes = [points("grpo/pass_rate"), points("ppo/pass_rate")].find((it) => it.length > 0) ?? [];
+  if (without.length === 0 || passes.length === 0) return null;
+  const late = (it) => it.slice(-Math.ceil(it.length / 4));
+  const mean = (it) => sum(it.map(([, value]) => value)) / it.length;
+  return {
+    where: " in training",
+    first: { code: 1 - without[0][1], pass: passes[0][1] },
+    last: { code: 1 - mean(late(without)), pass: mean(late(passes)) },
+  };
 }
 
 function saved() {

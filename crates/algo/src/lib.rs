@@ -14,6 +14,7 @@
 //! cross_entropy         the loss on traces
 //! normaliser            the weight of a token in its step
 //! schedule, pass_at_k   learning rates; the estimator of an evaluation
+//! format_gain           the part of a gain that is more replies with code
 //! ```
 //!
 //! A policy loss is a file in `policy` and a name in the settings: `policy::formula` joins them.
@@ -34,6 +35,7 @@ pub mod cross_entropy;
 pub mod entropy;
 mod error;
 pub mod explained_variance;
+pub mod format_gain;
 pub mod gae;
 pub mod grpo;
 pub mod kl;

@@ -4,6 +4,7 @@
 use clap::Args;
 use whetstone_core::config::DeviceChoice;
 use whetstone_recipe::bench::{self, BenchRequest};
+use whetstone_recipe::text::counted;
 use whetstone_train::measure::report::BenchReport;
 
 use crate::exit::Exit;
@@ -47,9 +48,9 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", value_parser = size())]
     pub new: Option<u32>,
 
-    /// Gibibytes of keys and values at most; what does not fit waits
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub cache_gb: u32,
+    /// Gibibytes of keys and values at most; what does not fit waits [default: what the memory allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cache_gb: Option<u32>,
 
     /// Print one JSON document instead
     #[arg(long)]
@@ -63,7 +64,8 @@ Examples:
   whet bench models/student --sequences 256 --json
 
 An adapter is trained on noise and thrown away; the model is not changed. TFLOP/s count the products of the
-model's own weights: forward and the gradient of their input. The bytes of a sampling step are its weights
+model's own weights: forward and the gradient of their input. Each sequence is sampled to the same number of
+new tokens: a token that ends a reply does not end it here. The bytes of a sampling step are its weights
 and the keys and values that it looks at, each read once. Shares are of what a large product and a copy
 reach on the same device, a moment before.";
 
@@ -83,7 +85,7 @@ impl BenchArgs {
             length: size(self.length),
             sequences: size(self.sequences),
             new: size(self.new),
-            cache_bytes: (self.cache_gb as usize) << 30,
+            cache_bytes: self.cache_gb.map(|gib| (gib as usize) << 30),
         }
     }
 }
@@ -127,8 +129,18 @@ fn table(report: &BenchReport) -> Vec<String> {
             ),
         ),
         row(
-            &format!("sampling, {} sequences", sizes.sequences),
+            &format!("sampling, {} rows", sampling.rows),
             format!("{:.0} tokens/s, {:.2} ms a step", sampling.tokens_per_s, sampling.step_ms),
+        ),
+        row(
+            "  contexts",
+            format!(
+                "from {} to {} tokens, {} sampled of each of {}",
+                sampling.context_tokens[0],
+                sampling.context_tokens[1],
+                sizes.new,
+                counted(sizes.sequences, "sequence")
+            ),
         ),
         row(
             "  bytes",

@@ -1,5 +1,8 @@
-//! The verdict on a difference of two figures.
+//! The verdict on a difference of two figures, and how much of one is format.
 
+use std::fmt::Write;
+
+use whetstone_algo::format_gain::{CodeRates, GainParts};
 use whetstone_env::metrics::{Better, better};
 use whetstone_eval::episodes::REWARD;
 use whetstone_eval::{Difference, Figure};
@@ -45,9 +48,39 @@ pub(crate) fn judged_mean(name: &str, difference: &Difference) -> (&'static str,
     }
 }
 
+/// Shares of replies with code before and after, how many of these pass, and whether most of a gain is format.
+pub(crate) fn code_change(first: CodeRates, last: CodeRates) -> String {
+    let share = |value: f64| format!("{:.1} %", 100.0 * value);
+    let passing = |rates: CodeRates| rates.pass_given_code().map_or_else(|| "-".to_owned(), share);
+    let mut text = format!(
+        "{} -> {}, of which {} -> {} pass",
+        share(first.code_rate),
+        share(last.code_rate),
+        passing(first),
+        passing(last)
+    );
+    let parts = GainParts::between(first, last);
+    if parts.is_mostly_format() {
+        let [format, gain] = [parts.format, parts.gain()].map(|part| 100.0 * part);
+        let _ = write!(text, "; {format:.1} of {gain:+.1} points of the pass rate are format");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 22.6 % of 45.2 % pass, then 29.5 % of 99 %: (99 - 45.2)·(22.6 + 29.5)/2 = 14.0 of 19.0 points.
+    #[test]
+    fn a_gain_by_more_replies_with_code_is_called_format() {
+        let rates = |[code_rate, pass_rate]: [f64; 2]| CodeRates { code_rate, pass_rate };
+        let of = |last| code_change(rates([0.452, 0.102]), rates(last));
+        let format = "45.2 % -> 99.0 %, of which 22.6 % -> 29.5 % pass; 14.0 of +19.0 points of the pass rate are format";
+        assert_eq!(of([0.99, 0.292]), format);
+        assert_eq!(of([0.5, 0.3]), "45.2 % -> 50.0 %, of which 22.6 % -> 60.0 % pass");
+        assert_eq!(of([0.0, 0.0]), "45.2 % -> 0.0 %, of which 22.6 % -> - pass");
+    }
 
     #[test]
     fn a_difference_is_told_with_what_it_means() {

@@ -3,7 +3,7 @@
 //! The time left is the mean time of the steps that are finished, times the number of those that are not. Before
 //! the first one is finished nothing is known, and `—` is shown. Steps that an earlier process finished
 //! count as done and not in the mean. Where a model on this machine samples, the time left is that of its
-//! [`Headway`], which is known after its first step.
+//! [`Headway`], which is known once prompts were read.
 //!
 //! On a terminal it is one line that changes. Elsewhere a line is written now and then: the first when
 //! [`FIRST_LINE`] has passed, later ones further apart, so that the log of a night stays readable. All of
@@ -241,6 +241,8 @@ fn short_seconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_infer::Usage;
+
     use super::*;
 
     fn seconds(count: u64) -> Duration {
@@ -274,6 +276,35 @@ mod tests {
         assert_eq!(state.text(), "60/64 samples, — s/sample, — left");
         state.reach(62, 64, seconds(10));
         assert_eq!(state.text(), "62/64 samples, 4.50 s/sample, 9 s left");
+    }
+
+    #[test]
+    fn while_a_model_samples_the_time_left_is_that_of_its_steps() {
+        let mut state = LineState { unit: "sample", ..LineState::default() };
+        state.reach(0, 12, seconds(0));
+        state.phase("sampling", " 0/12");
+        let usage = Usage { prefilled: 80, ..Usage::default() };
+        let begun = Headway { usage, active: 4, waiting: 4, rows: 4, ..Headway::default() };
+        state.headway(&begun);
+        let told = "sampling 0/12; 0/12 samples, — s/sample, 0 s left; 80 tokens of prompts read";
+        assert_eq!(state.text(), told);
+        // 10 steps of 2 s: 4 rows have 20 tokens left, 4 wait and 4 come later, 30 tokens each.
+        let usage = Usage { sampled: 40, steps: 10, widest: 4, decode_time: seconds(20), ..usage };
+        let (longest_left, max_tokens) = (20, 30);
+        let now = Headway {
+            usage,
+            active: 4,
+            waiting: 4,
+            longest_left,
+            max_tokens,
+            ..Headway::default()
+        };
+        state.headway(&now);
+        let told =
+            "sampling 0/12; 0/12 samples, — s/sample, 3 min left; 4 in flight, 40 tokens sampled";
+        assert_eq!(state.text(), told);
+        state.phase("judging", " 0/12");
+        assert_eq!(state.text(), "judging 0/12; 0/12 samples, — s/sample, — left");
     }
 
     #[test]

@@ -302,6 +302,11 @@ pub const HELD_OUT_PASS_RATE: Metric = metric(
     Unit::Fraction,
     "samples on held-out tasks that pass, averaged over tasks",
 );
+pub const HELD_OUT_NO_CODE: Metric = metric(
+    "held_out/no_code",
+    Unit::Fraction,
+    "samples on held-out tasks without a program, averaged over tasks",
+);
 pub const HELD_OUT_TASKS: Metric =
     metric("held_out/tasks", Unit::Count, "held-out tasks of which a sample could be judged");
 pub const TRAIN_GRAD_NORM: Metric =
@@ -529,6 +534,7 @@ pub const ALL: &[Metric] = &[
     SELF_SFT_COSINE,
     SELF_SFT_WEIGHT,
     HELD_OUT_PASS_RATE,
+    HELD_OUT_NO_CODE,
     HELD_OUT_TASKS,
     TRAIN_GRAD_NORM,
     TRAIN_LR,

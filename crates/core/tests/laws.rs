@@ -2,7 +2,8 @@
 //! gives part of what it would have given, nothing panics, and the time is linear.
 
 use proptest::prelude::*;
-use whetstone_core::extract::{Form, Origin, Reply, Response, extract};
+use whetstone_core::extract::{Cause, Form, Origin, Reply, Response, extract};
+use whetstone_core::verdict::Verdict;
 
 const FORMS: [Form; 2] = [Form::ThinkPython, Form::PlanJavascript];
 
@@ -127,6 +128,10 @@ fn a_megabyte_of_anything_take_one_pass() {
         for form in FORMS {
             let found = extract(Reply::text(&text), form);
             assert!(found.code.is_none_or(|code| code.source.len() <= text.len()), "{piece:?}");
+        }
+        let thought = format!("<think>{text}</think>");
+        for reply in [&text, &thought] {
+            assert!(Cause::of(&Verdict::NoCode, Reply::text(reply), None).is_some(), "{piece:?}");
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod machine;
 pub mod phaser;
 pub mod python;
+mod replies;
 pub mod student;
 pub mod teacher;
 

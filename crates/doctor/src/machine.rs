@@ -1,12 +1,13 @@
 //! Disk, memory, cores and accelerator.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::{io, process, thread};
 
 use nix::sys::statvfs::statvfs;
 use whetstone_core::config::Config;
-use whetstone_kernels::cuda::{AccumulationOrder, Info};
+use whetstone_kernels::cuda::{AccumulationOrder, Info, KeptChoices};
 use whetstone_kernels::{Cuda, DeviceError, host_memory};
 
 use crate::Finding;
@@ -100,13 +101,15 @@ struct Seen {
     free_bytes: u64,
     copy_rate: f64,
     order: AccumulationOrder,
+    choices: KeptChoices,
 }
 
 fn seen(cuda: &Cuda) -> Result<Seen, DeviceError> {
     // The shape of a small model's projection: enough to tell how the library sums.
     let order = cuda.accumulation_order(64, 1536, 576);
     let free_bytes = cuda.free_bytes()? as u64;
-    Ok(Seen { free_bytes, copy_rate: cuda.copy_rate()?, order })
+    let choices = cuda.kept_choices();
+    Ok(Seen { free_bytes, copy_rate: cuda.copy_rate()?, order, choices })
 }
 
 fn told(info: &Info, seen: &Seen) -> String {
@@ -127,6 +130,13 @@ fn told(info: &Info, seen: &Seen) -> String {
         cublaslt.display(),
         seen.copy_rate / 1e12
     );
+    if let KeptChoices { products, file: Some(file) } = &seen.choices {
+        let _ = write!(
+            text,
+            "; algorithms of {products} sizes of products are kept in {}",
+            file.display()
+        );
+    }
     if let Some(problem) = &info.cache_problem {
         text.push_str("; kernels are compiled at every start: ");
         text.push_str(problem);
@@ -193,12 +203,15 @@ mod tests {
     #[test]
     fn a_gpu_is_told_with_its_libraries_and_what_was_measured() {
         let order = AccumulationOrder::BitForBit;
-        let seen = Seen { free_bytes: 139 << 30, copy_rate: 4.27e12, order };
+        let file = Some(PathBuf::from("/cache/products-1.txt"));
+        let choices = KeptChoices { products: 57, file };
+        let seen = Seen { free_bytes: 139 << 30, copy_rate: 4.27e12, order, choices };
         assert_eq!(
             told(&info(), &seen),
             "NVIDIA H200, 139.0 GiB of 140.0 GiB free; the driver supports CUDA 13.0; NVRTC 13.0 \
              (/cuda/libnvrtc.so.13); cuBLASLt (/cuda/libcublasLt.so.13); 7 of 8 kernel files were \
-             compiled before; products bit for bit; copies 4.3 TB/s"
+             compiled before; products bit for bit; copies 4.3 TB/s; algorithms of 57 sizes of products \
+             are kept in /cache/products-1.txt"
         );
         let full = Info { cache_problem: Some("the disk is full".to_owned()), ..info() };
         assert!(told(&full, &seen).ends_with("at every start: the disk is full"));

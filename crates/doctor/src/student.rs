@@ -29,7 +29,7 @@ use whetstone_sandbox::job::{Job, Judging};
 use whetstone_train::Ending;
 
 use crate::formats::{CODE, THINKING, task};
-use crate::{Finding, LabelledToken};
+use crate::{Finding, LabelledToken, replies};
 
 /// The check of a training row.
 const LABELS: &str = "SFT labels";
@@ -87,7 +87,8 @@ pub fn checks<E>(
     say(labels(config, &model, &prompt))?;
     // The judge's processes are children of this one: before anything large is loaded.
     say(reward(config, &task))?;
-    say(reply(&Asked { config, model: &model, found: &found, observer }, &prompt))
+    say(reply(&Asked { config, model: &model, found: &found, observer }, &prompt))?;
+    say(replies::finding(config, given, observer))
 }
 
 /// The rendered prompt.

@@ -9,6 +9,7 @@ use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
 use crate::bootstrap::RESAMPLES;
+use crate::code::{ComparedCode, Replies};
 use crate::compared::Compared;
 use crate::episodes::{ComparedEpisodes, TaskPair};
 use crate::error::EvalError;
@@ -36,6 +37,15 @@ pub struct Comparison {
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
+    /// Replies with code, and what they add to pass@1, if both sides count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<ComparedCode>,
+    /// The same for greedy samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greedy_code: Option<ComparedCode>,
+    /// The second against the first with its best prompt, greedily, if the first was measured with several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_best_prompt: Option<OverBestPrompt>,
     /// Figures of the programs that both sides have.
     pub figures: BTreeMap<Figure, Compared>,
     /// Figures of episodes, if both sides have any.
@@ -47,6 +57,15 @@ pub struct Comparison {
     pub gained: Vec<Flipped>,
     /// Tasks that the first solves and the second does not.
     pub lost: Vec<Flipped>,
+}
+
+/// A gain over the best prompt of the start.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverBestPrompt {
+    /// Name and digest of that prompt.
+    pub prompt: String,
+    /// pass@1 with greedy decoding.
+    pub greedy: Compared,
 }
 
 /// A task that one side solves and the other does not.
@@ -76,9 +95,16 @@ impl Comparison {
         let of = |k: u32| Ok((k, Compared::of([&sides[0], &sides[1]], u64::from(k))?));
         let pass_at_k = wanted.into_iter().map(of).collect::<Result<_, EvalError>>()?;
         let greedy = [before, after].map(|side| tallies(side, TaskCount::greedy_tally));
+        let over_best_prompt =
+            before.best_prompt().filter(|_| after.greedy.is_some()).map(|best| {
+                let greedy = Compared::of([&best.tallies, &greedy[1]], 1)?;
+                Ok::<_, EvalError>(OverBestPrompt { prompt: best.prompt, greedy })
+            });
+        let over_best_prompt = over_best_prompt.transpose()?;
         let both = before.greedy.is_some() && after.greedy.is_some();
         let greedy = both.then(|| Compared::of([&greedy[0], &greedy[1]], 1)).transpose()?;
         let (gained, lost) = flipped(before, after);
+        let pairs = paired(before, after);
         Ok(Self {
             v: 1,
             before: before.model.clone(),
@@ -88,7 +114,10 @@ impl Comparison {
             settings: other_settings(before, after),
             pass_at_k,
             greedy,
-            figures: figures(before, after),
+            code: ComparedCode::of(&pairs, Replies::Sampled),
+            greedy_code: ComparedCode::of(&pairs, Replies::Greedy),
+            over_best_prompt,
+            figures: figures(&pairs),
             episodes: episodes(before, after),
             best_of: best_of(before, after),
             gained,
@@ -103,6 +132,14 @@ impl Flipped {
         let rate = |(passed, samples): (u64, u64)| 1000 * passed / samples.max(1);
         rate(self.after).cast_signed() - rate(self.before).cast_signed()
     }
+}
+
+/// Each task of the first with the same of the second.
+fn paired<'r>(before: &'r Results, after: &'r Results) -> Vec<(&'r TaskCount, &'r TaskCount)> {
+    let later: HashMap<&TaskId, &TaskCount> =
+        after.by_task.iter().map(|count| (&count.id, count)).collect();
+    let paired = |count: &'r TaskCount| Some((count, *later.get(&count.id)?));
+    before.by_task.iter().filter_map(paired).collect()
 }
 
 fn tallies(side: &Results, tally: impl Fn(&TaskCount) -> Tally) -> Vec<Tally> {
@@ -123,12 +160,9 @@ fn other_settings(before: &Results, after: &Results) -> BTreeMap<String, [Option
 }
 
 /// Each figure over the tasks that have it on both sides.
-fn figures(before: &Results, after: &Results) -> BTreeMap<Figure, Compared> {
-    let later: HashMap<&TaskId, &TaskFigures> =
-        after.by_task.iter().map(|count| (&count.id, &count.figures)).collect();
-    let paired = |count: &TaskCount| Some(*later.get(&count.id)?);
+fn figures(pairs: &[(&TaskCount, &TaskCount)]) -> BTreeMap<Figure, Compared> {
     let pairs: Vec<(&TaskFigures, &TaskFigures)> =
-        before.by_task.iter().filter_map(|count| Some((&count.figures, paired(count)?))).collect();
+        pairs.iter().map(|(before, after)| (&before.figures, &after.figures)).collect();
     let of = |figure: Figure| {
         let difference = figure.difference(&pairs)?;
         // Both sides over the tasks of the difference, so that the three agree.
@@ -200,6 +234,7 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 mod tests {
     use super::*;
     use crate::estimate::{Estimate, pass_at_k};
+    use crate::results::baseline::Baseline;
 
     /// Only its N matters here.
     const BEST: crate::best_of::BestOf = {
@@ -259,6 +294,29 @@ mod tests {
             (rate.before.value - rate.after.value).abs() < 1e-12,
             "the second task counts on no side"
         );
+    }
+
+    #[test]
+    fn a_gain_is_over_the_best_prompt_of_the_start() {
+        let mut before = results(&[4, 0, 0, 0], &[1]);
+        let after = results(&[4, 4, 4, 0], &[1]);
+        assert_eq!(Comparison::new(&before, &after, &[]).unwrap().over_best_prompt, None);
+        let other = results(&[1, 1, 0, 0], &[1]);
+        let by_task = other.by_task.iter().map(|task| TaskCount { samples: 1, ..task.clone() });
+        let other = Results { by_task: by_task.collect(), ..other };
+        let tallies: Vec<Tally> = other.by_task.iter().map(TaskCount::tally).collect();
+        let settings = BTreeMap::from([("prompt".to_owned(), "evalplus-1".to_owned())]);
+        let pass_at_k = [(1, pass_at_k(&tallies, 1).unwrap())].into();
+        let other = Results { settings, pass_at_k, ..other };
+        before.baseline_prompts = vec![Baseline::of(other, "evalplus").unwrap()];
+        let found = Comparison::new(&before, &after, &[]).unwrap().over_best_prompt.unwrap();
+        assert_eq!(found.prompt, "evalplus-1");
+        let Compared { before, after, difference } = found.greedy;
+        assert_eq!(
+            (before.value.to_bits(), after.value.to_bits()),
+            (0.5_f64.to_bits(), 0.75_f64.to_bits())
+        );
+        assert!((difference.value - 0.25).abs() < 1e-12);
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! interval over the choice of tasks; [`compare`] does the same for the difference between two
 //! models on the same tasks, and [`Comparison`] for two results. Beside pass@k, every [`Figure`] of the
 //! programs (syntax, tests, quality, diversity) is estimated and compared in the same way, and where environments answer
-//! several replies, the figures of [`episodes`]. The promises, each with its test:
+//! several replies, the figures of [`episodes`]. [`CodeFigures`] are the replies with code, and [`ComparedCode`] says how
+//! much of a gain is more of them. The promises, each with its test:
 //!
 //! | promise | held by |
 //! |---|---|
@@ -33,6 +34,7 @@
 
 mod best_of;
 mod bootstrap;
+mod code;
 mod compared;
 mod comparison;
 mod diversity;
@@ -52,13 +54,15 @@ mod wilson;
 
 pub use best_of::{BestOf, ScoredTasks};
 pub use bootstrap::RESAMPLES;
+pub use code::{CodeFigures, ComparedCode, NoCode};
 pub use compared::Compared;
-pub use comparison::{Comparison, Flipped};
+pub use comparison::{Comparison, Flipped, OverBestPrompt};
 pub use error::EvalError;
 pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
 pub use figure::{Figure, TaskFigures};
 pub use greedy::is_greedy;
 pub use measure::{Measured, Measuring, Sampled, measure};
+pub use results::baseline::Baseline;
 pub use results::{About, Part, RESULTS, Results, TaskCount, suite};
 pub use whetstone_record::batch::Earlier;

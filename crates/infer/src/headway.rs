@@ -10,6 +10,9 @@
 //! time   = steps · time of a step + tokens of prompts that wait · time of a prompt's token
 //! ```
 //!
+//! Before the first step, a step is taken to cost as much as so many tokens of prompts: on a processor it costs more, on
+//! a GPU it comes soon.
+//!
 //! `L` is the maximum-likelihood estimate for lengths that are cut off where they are now, if every token ends a
 //! completion with the same probability; `1 + ln k` such lengths is about the longest of `k`.
 
@@ -30,6 +33,8 @@ pub struct Headway {
     pub active: usize,
     /// Completions that wait.
     pub waiting: usize,
+    /// Rows that a step may have.
+    pub rows: usize,
     /// Tokens of prompts that wait.
     pub waiting_tokens: usize,
     /// Tokens that the least finished active completion may still have.
@@ -39,22 +44,29 @@ pub struct Headway {
 }
 
 impl Headway {
-    /// Estimated time left, if `more` completions are asked for after this call; `None` before the first step.
+    /// Estimated time left, if `more` completions are asked for after this call; `None` before anything was computed.
     #[expect(clippy::cast_precision_loss, reason = "counts of tokens and steps become an estimate")]
     pub fn left(&self, more: usize) -> Option<Duration> {
-        let Self { usage, done, active, waiting, waiting_tokens, longest_left, max_tokens } = *self;
-        if usage.steps == 0 {
+        let Self { usage, done, active, waiting, waiting_tokens, longest_left, max_tokens, .. } =
+            *self;
+        if usage.prefilled == 0 {
             return None;
         }
+        let prompt_token = usage.prefill_time.as_secs_f64() / usage.prefilled as f64;
         let limit = max_tokens as f64;
         let length =
             if done == 0 { limit } else { (usage.sampled as f64 / done as f64).min(limit) };
-        let rows = usage.widest.max(1) as f64;
+        let rows =
+            if usage.steps > 0 { usage.widest } else { self.rows.min(active + waiting + more) };
+        let rows = rows.max(1) as f64;
         let longest = length * (1.0 + (active.max(1) as f64).ln());
         let tail = longest.min(longest_left as f64);
         let steps = (waiting + more) as f64 * length / rows + tail;
-        let step = usage.decode_time.as_secs_f64() / usage.steps as f64;
-        let prompt_token = usage.prefill_time.as_secs_f64() / usage.prefilled.max(1) as f64;
+        let step = if usage.steps > 0 {
+            usage.decode_time.as_secs_f64() / usage.steps as f64
+        } else {
+            rows * prompt_token
+        };
         Some(Duration::from_secs_f64(steps * step + waiting_tokens as f64 * prompt_token))
     }
 }
@@ -108,7 +120,20 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_step_nothing_is_known() {
+    fn before_the_first_step_prompts_say_what_a_step_takes() {
         assert_eq!(Headway { max_tokens: 9, active: 1, ..Headway::default() }.left(3), None);
+        let usage =
+            Usage { prefilled: 100, prefill_time: Duration::from_secs(5), ..Usage::default() };
+        // 2 of 4 rows are begun: a step takes 4 times 0.05 s. One completion more takes a quarter of 40 steps beside
+        // the longest, and 60 tokens of prompts 3 s.
+        let begun = Headway {
+            usage,
+            active: 2,
+            waiting: 2,
+            waiting_tokens: 60,
+            rows: 4,
+            ..Headway::default()
+        };
+        check(Headway { longest_left: 40, max_tokens: 40, ..begun }, 1, (30.0 + 40.0) * 0.2 + 3.0);
     }
 }

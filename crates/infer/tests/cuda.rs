@@ -271,7 +271,11 @@ fn captured_steps_that_run_ahead_sample_the_bits_of_plain_ones() {
         }
         println!("{compared} tokens are the same with and without graphs");
     }
-    assert!(notes.lock().unwrap().is_empty(), "{:?}", notes.lock().unwrap());
+    let notes = notes.lock().unwrap();
+    // A GPU that has not computed these products before says that it looks for their algorithms.
+    let others: Vec<&String> =
+        notes.iter().filter(|note| !note.starts_with("choosing algorithms")).collect();
+    assert!(others.is_empty(), "{others:?}");
 }
 
 /// Here a row that looks at pages has every bit of a packed one, so whole prompts give the same bits too.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::buffer::{Buffer, Element, Pool, View, ViewMut};
 use crate::cpu::threads::Threads;
-use crate::cuda::{Cuda, DeviceError};
+use crate::cuda::{Cuda, DeviceError, Searches};
 use crate::element::Activation;
 use crate::element::sealed::Sealed;
 
@@ -87,6 +87,14 @@ impl Device {
             Self::Cuda(cuda) => {
                 cuda.free_bytes().ok().map(|free| free.saturating_add(cuda.held_bytes()))
             }
+        }
+    }
+
+    /// Searches for algorithms of products so far; none on the CPU.
+    pub fn searches(&self) -> Searches {
+        match self {
+            Self::Cpu(_) => Searches::default(),
+            Self::Cuda(cuda) => cuda.searches(),
         }
     }
 

@@ -1,10 +1,14 @@
 //! Throughput of a model on this machine, in training and sampling, and the share of the device's peak
 //! that both reach.
+//!
+//! Sequences are sampled to a fixed number of tokens: the tokens with which a model ends its reply end none, since
+//! the rate would else depend on what it says.
 
 use whetstone_core::config::{Config, DeviceChoice, LoraConfig};
+use whetstone_infer::{SampledModel, SamplingJob};
 use whetstone_kernels::Device;
-use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
+use whetstone_model::{Config as ModelConfig, Pretrained};
 use whetstone_train::measure::report::{BenchReport, Measured, Sizes, Weights};
 use whetstone_train::measure::{Decoding, Training, decode, rates, training_step};
 
@@ -33,8 +37,8 @@ pub struct BenchRequest {
     pub sequences: Option<usize>,
     /// New tokens of each of them.
     pub new: Option<usize>,
-    /// Bytes of the KV cache, at most.
-    pub cache_bytes: usize,
+    /// Bytes of the KV cache, at most; planned from the memory of the device if absent.
+    pub cache_bytes: Option<usize>,
 }
 
 /// Measures a model.
@@ -70,7 +74,10 @@ fn measure(
     device.trim();
     observer.note(&format_args!("sampling {} sequences", sizes.sequences));
     let Sizes { sequences, prompt, new, .. } = sizes;
-    let decoding = Decoding { sequences, prompt, new, cache_bytes: request.cache_bytes };
+    let sampled = SampledModel { config: &model.config, device, eight_bit: false };
+    let planned = sampled.limits(SamplingJob { sequences, tokens: prompt + new });
+    let cache_bytes = request.cache_bytes.unwrap_or(planned.cache_bytes);
+    let decoding = Decoding { sequences, prompt, new, cache_bytes };
     let decoded = decode(&decoder, &model.tokenizer, decoding)
         .map_err(|source| ModelFailure::Generate { place: "the prompts".to_owned(), source })?;
     let measured = Measured {
@@ -108,7 +115,8 @@ fn load(
 ) -> Result<Decoder, ModelFailure> {
     let positions = sizes.length.max(sizes.prompt + sizes.new);
     let options = LoadOptions { weights: WeightFormat::Frozen, positions };
-    let mut decoder = Decoder::load(device, &model.config, model.weights.as_ref(), options)?;
+    let endless = ModelConfig { eos: Vec::new(), ..model.config.clone() };
+    let mut decoder = Decoder::load(device, &endless, model.weights.as_ref(), options)?;
     let alpha = 2.0 * f64::from(rank);
     decoder.add_adapter(&LoraConfig { rank, alpha, ..LoraConfig::default() }, 1);
     device.check()?;
@@ -130,7 +138,7 @@ mod tests {
             length: None,
             sequences: None,
             new: None,
-            cache_bytes: 1 << 30,
+            cache_bytes: None,
         };
         let gpu = Sizes { batch: 8, length: 1024, sequences: 64, prompt: 64, new: 256 };
         assert_eq!(sizes(&request, false, 4096), gpu);

@@ -5,12 +5,14 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use whetstone_core::Seed;
 use whetstone_core::config::{Config, DeviceChoice};
 use whetstone_infer::{
-    GenerateError, Limits, Local, Prompt, Rule, Sampled, SampledModel, SamplingJob, Usage,
+    GenerateError, Headway, Limits, Local, Prompt, Rule, Sampled, SampledCompletion, SampledModel,
+    SamplingJob, Usage, Watch,
 };
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{LoadOptions, WeightFormat};
@@ -21,6 +23,7 @@ use crate::find::{Around, find};
 use crate::model_failure::ModelFailure;
 use crate::observer::{Observer, Silent};
 use crate::prompts::{Chat, Given, Rendered, render};
+use crate::sampling_watch::SamplingWatch;
 
 /// How prompts are to be completed, and by whom.
 #[derive(Debug, Clone)]
@@ -66,6 +69,14 @@ pub enum Shown {
     Text,
 }
 
+/// Receives completions.
+pub struct Sink<'a> {
+    /// Takes text as it is sampled, and each completion as soon as it is done; a `Break` ends the work.
+    pub take: &'a mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
+    /// Set to stop.
+    pub stop: &'a AtomicBool,
+}
+
 /// What was done.
 #[derive(Debug)]
 pub struct Generated {
@@ -86,7 +97,7 @@ pub struct Generated {
 pub fn run(
     request: &GenerateRequest,
     given: Vec<Given>,
-    take: &mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
+    sink: &mut Sink<'_>,
     observer: &dyn Observer,
 ) -> Result<Generated, Failure> {
     let began = Instant::now();
@@ -121,23 +132,23 @@ pub fn run(
     let planned = sampled.limits(job);
     let cache_bytes = request.cache_bytes.unwrap_or(planned.cache_bytes);
     let limits = Limits { cache_bytes, ..planned };
-    let mut generator = Local::new(&decoder, &model.tokenizer, limits);
-    let usage = sample(&mut generator, request, &prompts, &mut Watched { take, observer });
+    let generator = Local::new(&decoder, &model.tokenizer, limits);
+    let usage = sample(generator, request, &prompts, &mut Watched { sink, observer });
     let usage = usage.map_err(|source| failure(&prompts, source))?;
     Ok(Generated { prompts, usage, loading })
 }
 
 /// Who takes what is sampled, and who sees how far it is.
-struct Watched<'a> {
-    take: &'a mut dyn FnMut(Sampled<'_>) -> ControlFlow<()>,
+struct Watched<'a, 's> {
+    sink: &'a mut Sink<'s>,
     observer: &'a dyn Observer,
 }
 
 fn sample(
-    generator: &mut Local<'_>,
+    generator: Local<'_>,
     request: &GenerateRequest,
     prompts: &[Rendered],
-    watched: &mut Watched<'_>,
+    watched: &mut Watched<'_, '_>,
 ) -> Result<Usage, GenerateError> {
     let samples = prompts.len() * request.samples;
     // One that is waited for alone is handed over as soon as it is there; text that is shown would be in the
@@ -147,17 +158,33 @@ fn sample(
     let progress = observer.progress("completion");
     progress.reach(0, samples as u64);
     let asked = (0..).zip(prompts).map(|(at, rendered)| prompt(request, at, rendered));
+    let watch = SamplingWatch::new(&*progress, watched.sink.stop);
+    let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+    let mut generator = generator.watched(Watch(&look));
+    let take = &mut *watched.sink.take;
     let usage = generator.generate_with_text(&asked.collect::<Vec<_>>(), &mut |sampled| {
-        if matches!(sampled, Sampled::Text { .. }) {
-            return (watched.take)(sampled);
-        }
+        let done = match sampled {
+            Sampled::Text { id, text } => {
+                let whole = format!("{}{text}", prompts[id.prompt].begun);
+                return take(Sampled::Text { id, text: &whole });
+            }
+            Sampled::Done(done) => whole_reply(done, prompts),
+        };
         progress.add_one();
-        let (mut sampled, mut flow) = (Some(sampled), ControlFlow::Continue(()));
-        progress.suspend(&mut || flow = sampled.take().map_or(flow, &mut *watched.take));
+        let (mut done, mut flow) = (Some(done), ControlFlow::Continue(()));
+        progress.suspend(&mut || {
+            flow = done.take().map_or(flow, |done| take(Sampled::Done(done)));
+        });
         flow
     });
     progress.finish();
     usage
+}
+
+/// A completion whose text begins with what the prompt said of it.
+fn whole_reply(mut sampled: SampledCompletion, prompts: &[Rendered]) -> SampledCompletion {
+    sampled.completion.text.insert_str(0, &prompts[sampled.prompt].begun);
+    sampled
 }
 
 /// The tokens that a sequence may have.

@@ -44,6 +44,7 @@ pub mod phases;
 pub mod preparing;
 pub mod preset;
 pub mod process_scoring;
+pub mod prompt_lines;
 pub mod prompt_shown;
 pub mod prompting;
 pub mod prompts;

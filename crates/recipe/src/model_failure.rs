@@ -75,6 +75,14 @@ pub enum ModelFailure {
         /// Which.
         place: String,
     },
+    /// A line of a file of prompts that cannot be used.
+    #[error("{place}: {problem}")]
+    PromptLine {
+        /// The file and its line.
+        place: String,
+        /// The problem with it.
+        problem: String,
+    },
     /// A prompt of no tokens.
     #[error("{place} is empty")]
     Empty {
@@ -140,6 +148,10 @@ impl ModelFailure {
             ),
             Self::Context { .. } => Some("leave `--context` out to use all of it"),
             Self::NoPrompts { .. } => Some("write one prompt a line"),
+            Self::PromptLine { .. } => Some(
+                "a file whose first line begins with `{` is JSON Lines: an object a line, with `prompt` (a text) or \
+                 `messages` (a list of `role` and `content`)",
+            ),
             Self::Corpus(CorpusError::Line(LineError { problem, .. })) => corpus_hint(problem),
             Self::Create(CreateError::Heads { .. }) => {
                 Some("choose a `--width` that is a multiple of `--heads`")

@@ -36,6 +36,13 @@ const HELD_OUT: [Metric; 5] = [
     metric::PRM_HELD_OUT_CALIBRATION_ERROR,
 ];
 
+/// Measurements of replies without code, each with the pass rate of the same replies.
+const CODE: [[Metric; 2]; 3] = [
+    [metric::CODE_NO_CODE, metric::GRPO_PASS_RATE],
+    [metric::CODE_NO_CODE, metric::PPO_PASS_RATE],
+    [metric::HELD_OUT_NO_CODE, metric::HELD_OUT_PASS_RATE],
+];
+
 /// The figures of a training.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Summary {
@@ -45,6 +52,8 @@ pub struct Summary {
     pub training: Vec<Trend>,
     /// First and last measurement on held-out data.
     pub held_out: Vec<HeldOut>,
+    /// Replies with code at the start and at the end, of training data and of held-out data.
+    pub code: Vec<CodeChange>,
     /// Alarms by their code.
     pub alarms: BTreeMap<String, u64>,
     /// Seconds that its steps took.
@@ -80,6 +89,26 @@ pub struct HeldOut {
     pub tasks: Option<u64>,
 }
 
+/// Replies with code, and those that pass, at the start of a training and at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CodeChange {
+    /// The name of the share of replies without code in the events.
+    pub metric: &'static str,
+    /// Before the first update.
+    pub first: RepliesWithCode,
+    /// On training data the mean over the last quarter of the steps, on held-out data the last measurement.
+    pub last: RepliesWithCode,
+}
+
+/// Replies with code at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RepliesWithCode {
+    /// The share of replies with code.
+    pub code_rate: f64,
+    /// The share of all replies that pass.
+    pub pass_rate: f64,
+}
+
 /// The measurements of a step.
 struct Step {
     number: u64,
@@ -111,6 +140,7 @@ impl Summary {
             steps: steps.len() as u64,
             training: TRENDS.iter().filter_map(|&metric| trend(metric, &steps)).collect(),
             held_out: HELD_OUT.iter().filter_map(|&metric| held_out(metric, &steps)).collect(),
+            code: CODE.iter().filter_map(|&metrics| code_change(metrics, &steps)).collect(),
             alarms,
             seconds,
         })
@@ -134,6 +164,22 @@ fn trend(metric: Metric, steps: &[Step]) -> Option<Trend> {
 fn mean(metric: Metric, steps: &[Step]) -> Option<f64> {
     let values: Vec<f64> = steps.iter().filter_map(|step| step.finite(metric)).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The first measurement of both metrics, and the last. Means of the first steps would hide a student that learns to
+/// write code within them.
+fn code_change([no_code, pass_rate]: [Metric; 2], steps: &[Step]) -> Option<CodeChange> {
+    let rates =
+        |no_code: f64, pass_rate: f64| RepliesWithCode { code_rate: 1.0 - no_code, pass_rate };
+    let of = |step: &Step| Some(rates(step.finite(no_code)?, step.finite(pass_rate)?));
+    let first = steps.iter().find_map(of)?;
+    let last = if no_code == metric::HELD_OUT_NO_CODE {
+        steps.iter().rev().find_map(of)?
+    } else {
+        let quarter = &steps[steps.len() - steps.len().div_ceil(4)..];
+        rates(mean(no_code, quarter)?, mean(pass_rate, quarter)?)
+    };
+    Some(CodeChange { metric: no_code.name, first, last })
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
@@ -201,6 +247,28 @@ mod tests {
             (found.steps, found.alarm_count(), found.seconds.to_bits()),
             (5, 3, 10.0_f64.to_bits())
         );
+    }
+
+    #[test]
+    fn replies_with_code_are_those_of_the_first_step_and_of_the_end() {
+        let step = |(number, no_code, pass_rate): (u64, f64, f64)| {
+            let mut values = vec![("code/no_code", no_code), ("ppo/pass_rate", pass_rate)];
+            if number != 2 {
+                values.extend([("held_out/no_code", 0.5), ("held_out/pass_rate", pass_rate)]);
+            }
+            let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Step { number, values }
+        };
+        let steps = [(1, 0.75, 0.1), (2, 0.1, 0.2), (3, 0.1, 0.3), (4, 0.0, 0.5), (5, 0.25, 0.4)];
+        let steps = steps.map(step);
+        let at = |code_rate, pass_rate| RepliesWithCode { code_rate, pass_rate };
+        let found: Vec<CodeChange> =
+            CODE.iter().filter_map(|&metrics| code_change(metrics, &steps)).collect();
+        let training =
+            CodeChange { metric: "code/no_code", first: at(0.25, 0.1), last: at(0.875, 0.45) };
+        let held_out =
+            CodeChange { metric: "held_out/no_code", first: at(0.5, 0.1), last: at(0.5, 0.4) };
+        assert_eq!(found, [training, held_out], "the last quarter of five steps has two");
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn run(
         prompt: &prompt,
         max_prompt_tokens: 10,
         rule: Rule { temperature: 0.7, top_p: 0.9, ..Rule::default() },
+        stop_strings: &[],
         max_tokens: 2,
         model: "m",
         tokenizer: Some("digest"),

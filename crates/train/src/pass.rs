@@ -153,10 +153,16 @@ impl<'a> Pass<'a> {
         mut work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
         let order = order(examples.iter().copied());
+        let mut before = self.decoder.device().searches().products;
         for piece in pieces(order.len(), self.micro_batch) {
-            self.watch.part(self.phase, Part { done: piece.start, all: order.len() });
-            if self.decoder.device().held_bytes() > self.most_bytes {
-                self.decoder.device().trim();
+            let device = self.decoder.device();
+            // What the last micro-batch did is likely what this one does.
+            let searched = device.searches().products;
+            let phase = if searched > before { Phase::ChoosingAlgorithms } else { self.phase };
+            before = searched;
+            self.watch.part(phase, Part { done: piece.start, all: order.len() });
+            if device.held_bytes() > self.most_bytes {
+                device.trim();
             }
             let places = &order[piece];
             let sequence = |&place: &usize| Sequence {

@@ -15,6 +15,8 @@ pub enum Phase {
     Reference,
     /// Forward, backward and the update.
     Learning,
+    /// A GPU times algorithms of matrix products whose sizes are new to it, while a phase goes on.
+    ChoosingAlgorithms,
     /// A checkpoint is written.
     Saving,
 }
@@ -29,6 +31,7 @@ impl Phase {
             Self::Judging => "judging",
             Self::Reference => "reference",
             Self::Learning => "learning",
+            Self::ChoosingAlgorithms => "choosing algorithms",
             Self::Saving => "saving",
         }
     }

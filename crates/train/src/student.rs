@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use whetstone_core::Message;
 use whetstone_core::config::{Config, Critic, Module, PromptConfig, Trained};
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::seed::Seed;
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
@@ -45,6 +46,8 @@ pub struct Student {
     pub thinking_opened: bool,
     /// The prompt that it is trained with.
     prompt: PromptConfig,
+    /// Strings that end its completions.
+    stop: Vec<String>,
     /// The adapter's settings, if an adapter is what is trained.
     adapter: Option<AdapterSettings>,
     /// What stands beside a reward model, once it is measured.
@@ -86,6 +89,7 @@ impl Student {
         let mut model = open(path).map_err(TrainError::Open)?;
         model.use_prompt(&config.prompt)?;
         let prompt = config.prompt.clone();
+        let stop = PromptTemplate::of(&prompt)?.stop().to_vec();
         let template = model.template.as_ref().ok_or(TrainError::NoTemplate)?;
         let thinking_opened = template.opens_thinking();
         let (asked, made_for) = (config.training.max_length as usize, model.config.positions);
@@ -112,6 +116,7 @@ impl Student {
                     decoder,
                     thinking_opened,
                     prompt,
+                    stop,
                     adapter,
                     facts: None,
                     companions: Vec::new(),
@@ -131,6 +136,7 @@ impl Student {
                     decoder,
                     thinking_opened,
                     prompt,
+                    stop,
                     adapter: None,
                     facts: None,
                     companions: Vec::new(),
@@ -149,6 +155,11 @@ impl Student {
         let Pretrained { config, weights, .. } = &self.model;
         let decoder = Decoder::load(self.decoder.device(), config, weights.as_ref(), options);
         decoder.map(Some).map_err(TrainError::Weights)
+    }
+
+    /// Strings that end its completions.
+    pub fn stop(&self) -> &[String] {
+        &self.stop
     }
 
     /// A conversation as the tokens after which the student speaks.

@@ -32,6 +32,7 @@ pub const SECTIONS: &[Section] = &[
         name: "Prepare data",
         pages: &[
             "docs/guides/write-tasks.md",
+            "docs/guides/prompts.md",
             "docs/guides/teacher.md",
             "docs/guides/score.md",
             "docs/guides/preference-pairs.md",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use whetstone_config::Sources;
 use whetstone_core::config::{Config, DeviceChoice};
+use whetstone_recipe::evaluation::prompts::TEMPLATES;
 use whetstone_recipe::evaluation::{BestOfRequest, EvalRequest};
 use whetstone_recipe::suites::{SUITE_TASKS, SUITES, Suite, SuiteRequest};
 
@@ -97,6 +98,13 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "reward_model", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub best_of: Vec<u32>,
 
+    /// Before, measure the model greedily with each of these prompts, the baselines of its gains [default: plain,evalplus,unified]
+    ///
+    /// Built-in names or template files. `whet eval compare A B` then compares B with the best prompt of A, so that no
+    /// gain is only a better-understood prompt. Samples are kept in OUT/prompts.
+    #[arg(long, value_name = "NAME|FILE,…", value_delimiter = ',', num_args = 0..=1, default_missing_value = TEMPLATES, conflicts_with = "samples")]
+    pub baseline_prompts: Vec<String>,
+
     /// Sampling temperature [default: the setting `eval.temperature`]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub temperature: Option<f64>,
@@ -184,6 +192,7 @@ impl MeasureArgs {
                 .reward_model
                 .clone()
                 .map(|reward_model| BestOfRequest { reward_model, counts: self.best_of.clone() }),
+            baseline_prompts: self.baseline_prompts.clone(),
             max_tokens: self.max_tokens.map(|most| most as usize),
             max_tasks: self.max_tasks.map(|most| most as usize),
             skip_greedy: self.skip_greedy,
@@ -240,6 +249,8 @@ samples; below 100 tasks it is a Wilson interval with the effective n. Greedy is
 decoding, and is reported separately. A sample that could not be judged counts as not passed and is listed
 in `errors`; a task without a judged sample is left out.
 
+with code is the share of replies that contain a program; pass@1 of these is pass@1 divided by it.
+
 Beside pass@k, each as a mean over tasks with its 95 % interval, over all samples but the greedy one:
   syntax rate         replies with a program that compiles
   tests passed        hidden tests that a reply passed, whether or not it passed all
@@ -272,6 +283,7 @@ Examples:
   whet eval --server http://gpu7:8000/v1 --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
   whet eval --num-samples 16 --reward-model runs/rm-1/outputs/final_model --best-of 4,16 --out eval/best
+  whet eval --model Qwen/Qwen2.5-Coder-0.5B-Instruct --baseline-prompts --out eval/base
   whet eval compare eval/base eval/grpo-1
 
 Exit codes: 0 every sample was judged, 1 some sample was not, 2 wrong usage, config or input, 3 the
@@ -285,6 +297,9 @@ Examples:
 The figures of programs (syntax rate, tests passed, quality, diversity; `whet eval --help` defines them) are
 compared in the same way, over the tasks that have them on both sides. Results from before these figures are
 compared without them. More diversity is called higher, not better.
+
+The difference of pass@1 is divided into what more replies with code bring and what better programs bring; where most of a
+gain is the former, that is said. If A was measured with `--baseline-prompts`, B is also compared with its best prompt.
 
 A task flips if more than half of its samples pass on one side and at most half on the other.
 Exit codes: 0 compared, whatever the result; 2 wrong usage, or evaluations of different tasks.";

@@ -6,6 +6,7 @@ use whetstone_eval::{Compared, Comparison, Flipped, Results};
 use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 
 use super::args::CompareArgs;
+use super::code;
 use super::episodes::{self, Sides};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -57,6 +58,8 @@ fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String
         row(&mut text, &format!("best/{count}"), compared, printer);
     }
     episodes::compared(&mut text, comparison, Sides::LETTERS, printer);
+    code::over_best_prompt(&mut text, comparison, printer);
+    code::compared(&mut text, comparison, printer);
     programs(&mut text, comparison, printer);
     let left_out = comparison
         .pass_at_k

@@ -1,6 +1,7 @@
 //! `whet eval`: a model and tasks in, pass@k with intervals and every sample out.
 
 mod args;
+mod code;
 mod compare;
 pub(crate) mod episodes;
 mod summary;

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
+use whetstone_eval::{Baseline, Estimate, Part, RESULTS, ROLLOUTS, Results};
 use whetstone_recipe::text::{counted, estimate, figure, many, percent, plain, points};
 
+use super::code;
 use super::episodes::{self, PARTS};
 use crate::printer::{Printer, Tone};
+use crate::prompt::rows;
 use crate::summary::{self, CauseRow};
 
 const RULE: &str = "==================================================";
@@ -22,6 +24,8 @@ const MANY_CUT_OFF: u64 = 4;
 pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     let mut text = String::new();
     figures(&mut text, results);
+    code::whole(&mut text, results);
+    baselines(&mut text, results);
     programs(&mut text, results);
     episodes::whole(&mut text, results);
     best_of(&mut text, results);
@@ -59,6 +63,14 @@ fn figures(text: &mut String, results: &Results) {
     let left_out = results.pass_at_k.values().map(|estimate| estimate.left_out).max().unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "tasks left out, with too few judged samples: {left_out}");
+    }
+}
+
+/// The model with other prompts, if it was measured with some.
+fn baselines(text: &mut String, results: &Results) {
+    if let Some(best) = Baseline::best(&results.baseline_prompts) {
+        rows(text, "greedy with the prompt", &results.baseline_prompts);
+        let _ = writeln!(text, "  the best of these: {}", plain(&best.prompt, 40));
     }
 }
 

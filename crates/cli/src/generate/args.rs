@@ -23,7 +23,7 @@ pub struct GenerateArgs {
     #[arg(value_name = "PROMPT", conflicts_with = "file", required_unless_present = "file")]
     pub prompt: Option<String>,
 
-    /// Read prompts from a file, one per line; `-` is standard input
+    /// Read prompts from a file, one per line or as JSON Lines; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
@@ -200,9 +200,16 @@ they are. Without `--chat` nothing is added to a prompt. With temperature
 (`stop` or `length`), token ids and their log-probabilities at the temperature, without truncation and
 penalties; and the token counts, with seconds.
 
+A file whose first line begins with `{` is JSON Lines: each line an object with `prompt` (a text) or
+`messages` (a list of `role` and `content`; if the last is the assistant's, the model continues it). Each is
+answered by its own line, as soon as all of its completions are done, with all of its fields and `completions`:
+sample, text, finish and number of tokens; with `--json` also token ids and log-probabilities. Ctrl-C writes
+what is done.
+
 Examples:
   whet generate models/SmolLM2-135M-Instruct 'Write fizzbuzz in Python.' --chat --temperature 0
   whet generate model.gguf --file prompts.txt --samples 4 --max-tokens 512 --stop '### Question' --json
+  whet generate model.gguf --file tasks.jsonl --chat --samples 8 > answers.jsonl
   whet generate models/Qwen3-1.7B 'Is 91 prime?' --chat --enable-thinking false --adapter runs/a1/adapter
 
-Exit codes: 0 every completion was generated, 2 wrong usage, model or prompt, 3 something broke.";
+Exit codes: 0 every completion was generated, 130 stopped, 2 wrong usage, model or prompt, 3 something broke.";

@@ -1,19 +1,22 @@
 //! `whet generate`: prompts in, text of a model on this machine out.
 //!
 //! The only output is standard output, and a completion is written in one piece, so the command can be
-//! interrupted at any time. Where text is streamed, a completion is written as it is sampled: the pieces are
+//! interrupted at any time. Answers to JSON Lines are in `lines`. Where text is streamed, a completion is written as it is sampled: the pieces are
 //! the same bytes.
 
 mod args;
+mod lines;
 mod output;
 mod screen;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
+use whetstone_core::completion::Finish;
 use whetstone_infer::Sampled;
 use whetstone_recipe::failure::Failure;
-use whetstone_recipe::generation::Shown;
+use whetstone_recipe::generation::{Shown, Sink};
 use whetstone_recipe::{generation, prompts};
 
 pub use self::args::GenerateArgs;
@@ -30,6 +33,9 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
         None => prompts::of_file(args.file.as_deref().unwrap_or(Path::new("-")))
             .map_err(Failure::Model)?,
     };
+    if given.iter().any(|given| given.fields.is_some()) {
+        return lines::run(args, given, printer);
+    }
     let screen = Screen::new(printer);
     let shown = shown(args, &screen);
     if shown == Shown::Text {
@@ -51,8 +57,11 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
         if trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let request = args.request(shown, chat_hint(args, printer));
+    // A signal ends the program at once: what was written is whole, or was streamed.
+    let never = AtomicBool::new(false);
+    let mut sink = Sink { take, stop: &never };
     let generated =
-        generation::run(&request, given, take, &printer).inspect_err(|_| screen.end_line())?;
+        generation::run(&request, given, &mut sink, &printer).inspect_err(|_| screen.end_line())?;
     if let Some(trouble) = trouble {
         return Err(trouble);
     }
@@ -70,7 +79,9 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
             },
         })?;
     } else {
-        output::talk(&usage, &completions, printer);
+        let all = completions.iter().flatten();
+        let finished: Vec<Finish> = all.map(|completion| completion.finish).collect();
+        output::talk(&usage, &finished, printer);
     }
     Ok(Exit::Done)
 }

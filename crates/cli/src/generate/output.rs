@@ -146,7 +146,7 @@ impl From<&Usage> for UsageReport {
 }
 
 /// Prints the timings.
-pub(super) fn talk(usage: &Usage, completions: &[Vec<Completion>], printer: Printer) {
+pub(super) fn talk(usage: &Usage, finished: &[Finish], printer: Printer) {
     let line = |what: &str, tokens: usize, time: Duration| {
         let rate = rate(tokens, time);
         let tokens = counted(tokens, "token");
@@ -154,10 +154,9 @@ pub(super) fn talk(usage: &Usage, completions: &[Vec<Completion>], printer: Prin
     };
     line("prompt: ", usage.prefilled, usage.prefill_time);
     line("sampled:", usage.sampled, usage.decode_time);
-    let all = completions.iter().flatten();
-    let cut = all.clone().filter(|completion| completion.finish == Finish::Length).count();
+    let cut = finished.iter().filter(|&&finish| finish == Finish::Length).count();
     if cut > 0 {
-        let of = all.count();
+        let of = finished.len();
         printer.note(format_args!(
             "{cut} of {} cut off by the limit of tokens",
             counted(of, "completion")

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use whetstone_algo::format_gain::CodeRates;
+use whetstone_core::verdict::Verdict;
 use whetstone_recipe::report::{Figures, QuickstartReport, Side};
-use whetstone_recipe::text::{estimate, points, rate};
+use whetstone_recipe::text::{estimate, percent, points, rate};
 
-use crate::figures::judged;
+use crate::figures::{code_change, judged};
 use crate::printer::Printer;
 
 /// The whole summary.
@@ -57,6 +59,9 @@ fn verdicts(text: &mut String, report: &QuickstartReport) {
     for (name, before, after) in rows {
         let _ = writeln!(text, "  {name:<16} {before:>8} {after:>8}");
     }
+    if let (Some(before), Some(after)) = (code_rates(before), code_rates(after)) {
+        let _ = writeln!(text, "  replies with code: {}", code_change(before, after));
+    }
     let cut = (before.cut_off, after.cut_off);
     let _ = writeln!(text, "  cut off by the limit on tokens: {} before, {} after", cut.0, cut.1);
     let surprise = (before.surprise, after.surprise);
@@ -69,6 +74,18 @@ fn verdicts(text: &mut String, report: &QuickstartReport) {
         let (before, after) = (before.unjudged, after.unjudged);
         let _ = writeln!(text, "  could not be judged, and count nowhere: {before}, {after}");
     }
+}
+
+/// The judged samples of a side with a program; none where nothing was asked for a program.
+fn code_rates(side: &Side) -> Option<CodeRates> {
+    let all = side.verdicts.values().sum();
+    let count = |name| side.verdicts.get(name).copied().unwrap_or(0);
+    let share = |part| percent(part, all) / 100.0;
+    let is_of_programs = side.verdicts.keys().all(|name| Verdict::NAMES.contains(&name.as_str()));
+    (is_of_programs && all > 0).then(|| CodeRates {
+        code_rate: share(all - count("no_code")),
+        pass_rate: share(count("pass")),
+    })
 }
 
 fn times(text: &mut String, report: &QuickstartReport) {
@@ -118,6 +135,7 @@ mod tests {
   pass                    1        5
   wrong                   6        2
   no_code                 1        1
+  replies with code: 87.5 % -> 87.5 %, of which 14.3 % -> 71.4 % pass
   cut off by the limit on tokens: 7 before, 3 after
   surprise of a token, in nats: 0.250 before, 0.500 after
 

@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
+use whetstone_algo::format_gain::CodeRates;
 use whetstone_core::metric::{self, Unit};
 use whetstone_recipe::shell::quoted;
 use whetstone_recipe::text::{duration, many, plain};
-use whetstone_record::summary::{HeldOut, Summary, Trend};
+use whetstone_record::summary::{CodeChange, HeldOut, RepliesWithCode, Summary, Trend};
 use whetstone_train::{process_reward, reward_model};
+
+use crate::figures::code_change;
 
 /// Held-out tasks of a project, unless the run has its own: validated, or as they were prepared.
 const HELD_OUT: [&str; 2] = ["data/held-out.jsonl", "data/val.jsonl"];
 
 /// The figures of a training, a line for each kind.
 pub(super) fn lines(summary: &Summary) -> Vec<String> {
-    let Summary { steps, training, held_out, alarms, seconds } = summary;
+    let Summary { steps, training, held_out, code, alarms, seconds } = summary;
     let mut lines = Vec::new();
     if !training.is_empty() {
         let trends: Vec<String> = training.iter().map(trend).collect();
@@ -24,6 +27,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
         ));
     }
     lines.extend(held_out.iter().map(measured));
+    lines.extend(code.iter().map(with_code));
     lines.push(if alarms.is_empty() {
         "alarms: 0".to_owned()
     } else {
@@ -48,6 +52,21 @@ fn measured(found: &HeldOut) -> String {
         return format!("{held_out} {last} (step {last_step})");
     }
     format!("{held_out} {first} (step {first_step}) -> {last} (step {last_step})")
+}
+
+/// Replies with code before and after, and how many of these pass.
+fn with_code(CodeChange { metric, first, last }: &CodeChange) -> String {
+    let is_held_out = *metric == metric::HELD_OUT_NO_CODE.name;
+    let name = if is_held_out {
+        "held-out replies with code (first step -> last)"
+    } else {
+        "replies with code (first step -> last quarter)"
+    };
+    let rates = |&RepliesWithCode { code_rate, pass_rate }: &RepliesWithCode| CodeRates {
+        code_rate,
+        pass_rate,
+    };
+    format!("{name} {}", code_change(rates(first), rates(last)))
 }
 
 /// A metric's name for people.
@@ -127,6 +146,7 @@ mod tests {
                 trend("grpo/pass_rate", 0.1, 0.3214),
             ],
             held_out: vec![held_out],
+            code: Vec::new(),
             alarms: [("entropy_collapse".to_owned(), 1), ("reward_drop".to_owned(), 2)].into(),
             seconds: 725.0,
         };
@@ -138,6 +158,21 @@ mod tests {
                 "alarms: 3 (entropy_collapse 1, reward_drop 2)",
                 "time in steps: 12 min",
             ]
+        );
+    }
+
+    #[test]
+    fn replies_with_code_are_told_for_training_and_held_out_tasks() {
+        let [first, last] = [(0.5, 0.1), (1.0, 0.3)]
+            .map(|(code_rate, pass_rate)| RepliesWithCode { code_rate, pass_rate });
+        let of = |metric| with_code(&CodeChange { metric, first, last });
+        assert_eq!(
+            of("held_out/no_code"),
+            "held-out replies with code (first step -> last) 50.0 % -> 100.0 %, of which 20.0 % -> 30.0 % pass; \
+             12.5 of +20.0 points of the pass rate are format"
+        );
+        assert!(
+            of("code/no_code").starts_with("replies with code (first step -> last quarter) 50")
         );
     }
 

@@ -127,6 +127,8 @@ fn a_student_goes_all_the_way_that_training_would_take_it() {
     if finding("judge")["status"] == "PASS" {
         let reward = finding("response to reward");
         assert_eq!(reward["detail"], "3 of 3 hidden tests passed, reward 1.000", "{reward}");
+        let code = finding("student's code");
+        assert!(code["detail"].as_str().expect("text").contains("to 6 small tasks"), "{code}");
     } else {
         println!("SKIPPED: programs cannot be judged here");
     }

@@ -2,6 +2,8 @@
 
 mod about;
 mod bad_machine;
+mod baselines;
+mod bench;
 mod binary;
 mod board;
 mod board_page;
@@ -21,6 +23,7 @@ mod eval_suite;
 mod export;
 mod game_page;
 mod generate;
+mod generate_lines;
 mod generate_stream;
 mod growing_run;
 mod help;

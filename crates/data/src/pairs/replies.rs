@@ -225,6 +225,7 @@ fn usable(reply: JudgedReply) -> Result<JudgedReply, Unused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use whetstone_core::config::PromptConfig;
 
     const SCORED: &str = concat!(
         r#"{"step":0,"prompt_id":"a","text":"```python\nx = 1\n```","#,
@@ -240,7 +241,8 @@ mod tests {
         let task =
             r#"{"id":"a","statement":"s","tests":{"kind":"asserts","hidden":["assert f()"]}}"#;
         let task = Task::from_object(serde_json::from_str(task).unwrap()).unwrap();
-        ReplyReader::new(&[task], PromptLanguage::En).read(source, line.as_bytes())
+        let prompt = PromptTemplate::of(&PromptConfig::default()).unwrap();
+        ReplyReader::new(&[task], &prompt).read(source, line.as_bytes())
     }
 
     fn rollout(from: &str, to: &str) -> Result<JudgedReply, Unused> {

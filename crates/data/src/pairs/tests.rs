@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use whetstone_core::config::PromptConfig;
 use whetstone_core::preference::Preference;
 use whetstone_core::wire::Wire;
 

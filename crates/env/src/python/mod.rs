@@ -138,17 +138,15 @@ impl Rules {
         mut program: Program,
         stack: &BigStack,
     ) -> Option<Candidate> {
+        if self.sanitize == Sanitize::EntryPoint
+            && let Some(needed) = sanitize::needed(&program.source, task, self.python, stack)
+        {
+            program.source = needed;
+        }
         let module = syntax::check(&program.source, self.python, stack).ok()?;
         let quality = quality::report(&module, &roots::of(&task.tests), stack).quality();
         let may_vary = may_vary(&module, stack);
         let entry_point = entry_point::of(&module, task, stack);
-        let needed = match self.sanitize {
-            Sanitize::Off => None,
-            Sanitize::EntryPoint => sanitize::entry_point(&module, task, stack),
-        };
-        if let Some(needed) = needed {
-            program.source = needed;
-        }
         Some(Candidate { program, quality, may_vary, entry_point })
     }
 }

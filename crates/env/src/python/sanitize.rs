@@ -6,18 +6,21 @@
 //! unlike there, a decorated function is kept, and so are later definitions of a name and a block that binds one
 //! (`try: import … except`); a local variable of a function does not keep a global of its name.
 //!
+//! Of a program that does not parse, the statements before the broken one are taken, as far as they hold the entry
+//! point: replies are cut off in tests of their own. (EvalPlus takes the longest run of lines that parses.)
+//!
 //! Statements are slices of the source; nothing is printed anew. For evaluation alone: to pay the rest of a
 //! program would teach the student to write what is not run.
 
 use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor, TraversalSignal};
-use ruff_python_ast::{AnyNodeRef, Expr, ExprContext, ExprName, Stmt};
+use ruff_python_ast::{AnyNodeRef, Expr, ExprContext, ExprName, PythonVersion, Stmt};
 use ruff_text_size::Ranged;
 use whetstone_core::task::Task;
 
 use super::roots;
-use super::syntax::Module;
+use super::syntax::{self, Module};
 use crate::normal_form::bindings::{Bindings, OpenScopes};
 use crate::stack::BigStack;
 
@@ -28,12 +31,46 @@ struct Part<'a> {
     uses: HashSet<&'a str>,
 }
 
-/// The parts of a program that the tests of `task` need; `None` if it binds nothing that they call, or if whole
-/// programs are asked for.
-pub(super) fn entry_point(module: &Module<'_>, task: &Task, _stack: &BigStack) -> Option<String> {
-    let parts = parts(&module.parsed.syntax().body);
+/// Ends of a program that does not parse that are left out in turn.
+const MAX_ENDS: usize = 8;
+
+/// What the tests of `task` need of a program; `None` if whole programs are asked for, if it binds nothing that the
+/// tests call, or if it does not parse.
+pub(super) fn needed(
+    source: &str,
+    task: &Task,
+    version: PythonVersion,
+    stack: &BigStack,
+) -> Option<String> {
     let needed = roots::needed(&task.tests);
-    let needed: Vec<&str> = needed.into_iter().filter(|name| is_bound(name, &parts)).collect();
+    match syntax::check(source, version, stack) {
+        Ok(module) => of_module(&module, &needed),
+        Err(_) if needed.is_empty() => None,
+        Err(error) => beginnings(source, error.line)
+            .filter_map(|beginning| syntax::check(beginning, version, stack).ok())
+            .find_map(|module| of_module(&module, &needed)),
+    }
+}
+
+/// The statements of a module before the one with a problem in this line, then fewer: what a reply that was cut off
+/// holds of a program.
+fn beginnings(source: &str, line: usize) -> impl Iterator<Item = &str> {
+    let starts_statement =
+        |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '@');
+    let mut ends: Vec<usize> = Vec::new();
+    let mut at = 0;
+    for text in source.split_inclusive('\n').take(line) {
+        if starts_statement(text) {
+            ends.push(at);
+        }
+        at += text.len();
+    }
+    ends.into_iter().rev().take(MAX_ENDS).map(|end| &source[..end])
+}
+
+fn of_module(module: &Module<'_>, needed: &[&str]) -> Option<String> {
+    let parts = parts(&module.parsed.syntax().body);
+    let needed: Vec<&str> = needed.iter().copied().filter(|name| is_bound(name, &parts)).collect();
     if needed.is_empty() {
         return None;
     }
@@ -214,8 +251,6 @@ mod tests {
     use whetstone_core::wire::Wire;
 
     use super::*;
-    use crate::python::PythonVersion;
-    use crate::python::syntax::check;
     use crate::stack::on_big_stack;
 
     fn task(tests: &serde_json::Value) -> Task {
@@ -228,11 +263,7 @@ mod tests {
     }
 
     fn cut(task: &Task, source: &str) -> Option<String> {
-        let found = on_big_stack(|stack| {
-            let module = check(source, PythonVersion::latest(), stack).expect(source);
-            entry_point(&module, task, stack)
-        });
-        found.unwrap()
+        on_big_stack(|stack| needed(source, task, PythonVersion::latest(), stack)).unwrap()
     }
 
     #[track_caller]
@@ -292,6 +323,32 @@ mod tests {
             "def f(x): return 0\ndef f(x): return [x]",
             "def f(x): return 0\ndef f(x): return [x]\n",
         );
+    }
+
+    #[test]
+    fn of_a_program_that_was_cut_off_the_beginning_stays_if_it_holds_the_entry_point() {
+        let function = "def f(x):\n    return [x]\n";
+        for end in [
+            "assert f(1) == [",
+            "print(f('",
+            "def g(x):\n    if x",
+            "class A:\n    x = (\n",
+            "Note: it works",
+            "for x in f(\n",
+        ] {
+            check_kept(&format!("{function}\n{end}"), function);
+        }
+        check_kept(&format!("{function}x = [\n1,\n2,\n"), function);
+        check_kept(
+            &format!("{function}assert f(1)\nSo it is.\n\ndef g():\n    return (\n"),
+            function,
+        );
+        for broken in ["def f(x):\n    return [", "import math\ndef f(x) return 1", "x = 1\ny = ["]
+        {
+            assert_eq!(cut(&asserts(), broken), None, "{broken}");
+        }
+        let stdio = serde_json::json!({"kind": "stdio", "hidden": [{"input": "", "output": "1"}]});
+        assert_eq!(cut(&task(&stdio), "print(1)\nprint("), None);
     }
 
     #[test]

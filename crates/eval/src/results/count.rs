@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use serde::de::IgnoredAny;
+use whetstone_algo::Mean;
 use whetstone_core::Task;
 use whetstone_core::completion::Finish;
 use whetstone_core::jsonl::{LineError, LineProblem, MAX_LINE_BYTES, Records};
@@ -19,9 +20,11 @@ use whetstone_core::task::TaskId;
 use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::{Object, Wire};
 use whetstone_record::batch::{Input, Line};
+use whetstone_rollout::collect::record::TOKENS;
 use whetstone_rollout::measure::Tally;
 
 use super::{About, Part, Results, TaskCount, VERSION, suite};
+use crate::code::{CodeFigures, Replies};
 use crate::diversity::{self, ComparedSamples};
 use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
@@ -75,6 +78,7 @@ impl Results {
             task.include(read);
             task.episodes = read.episodes.figures(&curve, read.unjudged);
         }
+        results.mean_tokens = mean_tokens(&read);
         let compared: Vec<ComparedSamples> = read.into_iter().map(|read| read.compared).collect();
         let diversities = diversity::figures(samples, tasks, &compared)?;
         for (task, mut more) in results.by_task.iter_mut().zip(diversities) {
@@ -107,12 +111,17 @@ impl Results {
         let turns = turns(&mut rollout.meta, outcome);
         let evidence = &outcome.evidence;
         let passed = evidence.solved() == Some(true);
+        let has_code = evidence.judgement().map(|found| *found.verdict() != Verdict::NoCode);
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
         let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
         *verdicts.entry(evidence.name().to_owned()).or_default() += 1;
         if let (Some(judgement), Some(cause)) = (evidence.judgement(), cause) {
             let causes = if is_greedy { &mut self.greedy_causes } else { &mut self.causes };
             causes.add(judgement.verdict(), cause);
+        }
+        if let Some(has_code) = has_code {
+            let replies = if is_greedy { Replies::Greedy } else { Replies::Sampled };
+            task.no_code.get_or_insert_default().add(replies, has_code);
         }
         if is_greedy {
             task.greedy = Some(passed);
@@ -124,12 +133,16 @@ impl Results {
         if read.may_go_on || matches!(evidence, Evidence::Observed(_)) {
             read.episodes.add(outcome, turns);
         }
-        if evidence.judgement().is_some_and(|found| *found.verdict() != Verdict::NoCode) {
+        if has_code == Some(true) {
             read.compared.note(line, passed);
         }
         // A line from elsewhere may say anything there.
         let finish: Option<Finish> = rollout.meta.take("finish").ok().flatten();
         self.cut_off += u64::from(finish == Some(Finish::Length));
+        let tokens: Option<u64> = rollout.meta.take(TOKENS).ok().flatten();
+        if let Some(tokens) = tokens.and_then(|tokens| u32::try_from(tokens).ok()) {
+            read.tokens.add(f64::from(tokens));
+        }
     }
 
     fn failed(&mut self, reason: &str) {
@@ -148,6 +161,8 @@ impl Results {
         self.pass_at_k = about.k.iter().map(of).collect::<Result<_, EvalError>>()?;
         self.num_samples = tallies.iter().map(|tally| tally.samples).max().unwrap_or_default();
         self.greedy = greedy(&counts);
+        self.code = CodeFigures::of(&self.by_task, Replies::Sampled);
+        self.greedy_code = CodeFigures::of(&self.by_task, Replies::Greedy);
         self.episodes = episodes(&counts, max_turns);
         let figure = |figure: Figure| {
             Some((figure, figure.estimate(counts.iter().map(|count| &count.figures))?))
@@ -195,6 +210,8 @@ struct TaskSamples {
     /// Replies at most, if that is known.
     max_turns: u32,
     episodes: EpisodeSums,
+    /// Tokens of a sample.
+    tokens: Mean,
 }
 
 impl TaskSamples {
@@ -208,6 +225,13 @@ impl TaskSamples {
 fn max_turns(read: &[TaskSamples]) -> u32 {
     let most = read.iter().map(|task| task.max_turns.max(task.episodes.most_turns));
     most.max().unwrap_or(1)
+}
+
+/// Tokens of a sample, over the tasks that say it.
+fn mean_tokens(read: &[TaskSamples]) -> Option<f64> {
+    let mut mean = Mean::default();
+    read.iter().filter_map(|task| task.tokens.get()).for_each(|tokens| mean.add(tokens));
+    mean.get()
 }
 
 /// The replies that an episode took: those that its environment answered, or those of the line.
@@ -247,9 +271,18 @@ impl TaskCount {
         }
     }
 
-    pub(crate) fn none(id: &TaskId) -> Self {
-        let (figures, best_of, episodes) = (TaskFigures::new(), BTreeMap::new(), None);
-        Self { id: id.clone(), samples: 0, passed: 0, greedy: None, figures, episodes, best_of }
+    /// A task of which nothing is known.
+    pub fn none(id: &TaskId) -> Self {
+        Self {
+            id: id.clone(),
+            samples: 0,
+            passed: 0,
+            greedy: None,
+            no_code: None,
+            figures: TaskFigures::new(),
+            episodes: None,
+            best_of: BTreeMap::new(),
+        }
     }
 }
 

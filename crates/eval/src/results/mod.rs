@@ -3,15 +3,15 @@
 //! ```json
 //! {"v":1,"model":"…","tasks":164,"num_samples":10,
 //!  "pass_at_k":{"1":{"value":0.4523,"low":0.41,"high":0.49,"tasks":164,"left_out":0}},
-//!  "greedy":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
+//!  "greedy":{…},"code":{"code_rate":{…},"pass_given_code":{…}},"greedy_code":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
 //!  "verdicts":{"pass":742,"wrong":890,"no_code":8},"greedy_verdicts":{…},
 //!  "causes":{"no_code":{"in_thinking":8}},"greedy_causes":{…},"errors":0,"errors_by_reason":{},
 //!  "cut_off":3,"rejected":0,"suite":"9f2c…","settings":{"eval.temperature":"1"},
 //!  "figures":{"syntax_rate":{"value":0.95,…},"tests_passed":{…},"quality":{…},"diversity":{…},"diversity_passing":{…}},
-//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"figures":{"syntax_rate":1.0,…}}]}
+//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"no_code":{"samples":1,"greedy":false},"figures":{"syntax_rate":1.0,…}}]}
 //! ```
 //!
-//! Files that were written before there were `figures` or `episodes` are read, and compared without them. Where tasks have
+//! Files that were written before there were `code`, `figures` or `episodes` are read, and compared without them. Where tasks have
 //! episodes ([`crate::episodes`]), there is more:
 //!
 //! ```json
@@ -22,6 +22,7 @@
 //!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
+pub(crate) mod baseline;
 pub(crate) mod best_of;
 mod count;
 
@@ -39,7 +40,9 @@ use whetstone_record::error::FileError;
 use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
+use self::baseline::Baseline;
 use crate::best_of::BestOf;
+use crate::code::{CodeFigures, NoCode};
 use crate::episodes::{Episodes, TaskEpisodes};
 use crate::error::EvalError;
 use crate::estimate::Estimate;
@@ -84,6 +87,12 @@ pub struct Results {
     pub pass_at_k: BTreeMap<u32, Estimate>,
     /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
+    /// Replies with code, over all samples but the greedy ones; absent in files from before it was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeFigures>,
+    /// The same for greedy samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greedy_code: Option<CodeFigures>,
     /// Figures of the programs, over all samples but the greedy ones.
     pub figures: BTreeMap<Figure, Estimate>,
     /// Figures of episodes, over all samples but the greedy ones.
@@ -116,6 +125,12 @@ pub struct Results {
     pub errors_by_reason: BTreeMap<String, u64>,
     /// Samples that the limit on tokens cut off.
     pub cut_off: u64,
+    /// Tokens of a sample, without the greedy ones; absent where lines do not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_tokens: Option<f64>,
+    /// The model with other prompts, measured greedily before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub baseline_prompts: Vec<Baseline>,
     /// Lines of given samples that belong to none of these tasks.
     pub rejected: u64,
     /// A digest of the tasks and their tests.
@@ -151,6 +166,9 @@ pub struct TaskCount {
     pub passed: u64,
     /// Whether the greedy sample passed, if it was judged.
     pub greedy: Option<bool>,
+    /// Replies without code, if it asks for programs; absent in files from before they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_code: Option<NoCode>,
     /// Figures of its programs; those that it has.
     #[serde(default, skip_serializing_if = "TaskFigures::is_empty")]
     pub figures: TaskFigures,

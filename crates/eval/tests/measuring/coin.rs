@@ -111,6 +111,7 @@ pub(crate) fn collecting() -> Collecting<'static> {
         render: RENDER,
         thinking_opened: false,
         rule: Rule::default(),
+        stop: &[],
         max_tokens: 8,
         max_prompt_tokens: 100,
         judges: 2,

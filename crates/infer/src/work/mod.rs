@@ -173,6 +173,7 @@ impl<'a> Work<'a> {
             done: self.done,
             active: self.active.len(),
             waiting: waiting.samples,
+            rows: self.most.rows,
             waiting_tokens: waiting.prompt_tokens,
             longest_left: self.active.iter().map(left).max().unwrap_or_default(),
             max_tokens: rooms.max().unwrap_or_default().max(waiting.max_tokens),

@@ -11,6 +11,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::driver::{Addend, Algorithm, Format, Order, Product};
 
@@ -47,6 +48,24 @@ pub(super) enum Choice {
     OwnKernel,
 }
 
+/// Algorithms of products that were found in this run and in earlier ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptChoices {
+    /// Products that have one.
+    pub products: usize,
+    /// The file that keeps them for later runs, if there is a home folder.
+    pub file: Option<PathBuf>,
+}
+
+/// Searches for algorithms in this run, and the time that they took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Searches {
+    /// Products whose algorithm was looked for.
+    pub products: usize,
+    /// The time of all of them.
+    pub took: Duration,
+}
+
 type Known = BTreeMap<Product, Choice>;
 
 #[derive(Debug)]
@@ -76,6 +95,11 @@ impl Choices {
         if let Ok(mut file) = OpenOptions::new().create(true).append(true).open(file) {
             let _ = file.write_all(written(&product, found).as_bytes());
         }
+    }
+
+    /// How many products have one, and the file that keeps them.
+    pub(super) fn kept(&self) -> KeptChoices {
+        KeptChoices { products: self.lock().len(), file: self.file.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -187,6 +211,7 @@ mod tests {
         for (product, found) in some() {
             assert_eq!(again.get(&product), Some(found));
         }
+        assert_eq!(again.kept().products, 3);
         assert_eq!(again.get(&Product { rows: 66, ..some()[0].0 }), None);
     }
 

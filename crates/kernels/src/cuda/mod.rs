@@ -43,8 +43,10 @@ mod work;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
+pub use choices::{KeptChoices, Searches};
 pub use compile::{check_sources, source_names};
 pub use driver::{ComputeCapability, Format, Pattern, Properties};
 pub use error::{CudaVersion, DeviceError, DeviceResult};
@@ -73,6 +75,7 @@ pub(crate) struct Inner {
     info: Info,
     /// The algorithm of each product that was needed so far.
     choices: Choices,
+    searches: Mutex<Searches>,
     capture: Capture,
     listener: Listener,
 }
@@ -84,6 +87,8 @@ type Tell = dyn Fn(&str) + Send + Sync;
 struct Listener {
     tell: OnceLock<Box<Tell>>,
     is_told: AtomicBool,
+    /// Whether it was said that algorithms are looked for.
+    is_told_of_searches: AtomicBool,
 }
 
 impl fmt::Debug for Listener {
@@ -151,12 +156,44 @@ impl Cuda {
     }
 
     fn note_once(&self, note: &str) {
-        let Listener { tell, is_told } = &self.0.listener;
+        let Listener { tell, is_told, .. } = &self.0.listener;
         if let Some(tell) = tell.get()
             && !is_told.swap(true, Ordering::Relaxed)
         {
             tell(note);
         }
+    }
+
+    /// Searches for algorithms of products in this run. Where there are some, work takes longer than it will in a
+    /// later run of the same kind.
+    pub fn searches(&self) -> Searches {
+        *self.0.searches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The algorithms that are kept from run to run.
+    pub fn kept_choices(&self) -> KeptChoices {
+        self.0.choices.kept()
+    }
+
+    /// Looks for an algorithm, counts that, and says so the first time.
+    fn search<T>(&self, look: impl FnOnce() -> T) -> T {
+        let Listener { tell, is_told_of_searches, .. } = &self.0.listener;
+        if let Some(tell) = tell.get()
+            && !is_told_of_searches.swap(true, Ordering::Relaxed)
+        {
+            let file = self.kept_choices().file.map(|file| format!(" in {}", file.display()));
+            tell(&format!(
+                "choosing algorithms: matrix products of new sizes are timed on this GPU, 20 ms to 1 s each, and the \
+                 fastest are kept{} for later runs",
+                file.unwrap_or_default()
+            ));
+        }
+        let begin = Instant::now();
+        let found = look();
+        let mut searches = self.0.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        searches.products += 1;
+        searches.took += begin.elapsed();
+        found
     }
 
     /// Bytes of the device that are free.

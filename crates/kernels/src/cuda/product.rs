@@ -207,7 +207,7 @@ fn algorithm(cuda: &Cuda, product: &Product) -> Option<Algorithm> {
         None if cuda.gives_up_capture("an algorithm that was not looked for") => return None,
         None => {}
     }
-    let found = fastest_in_order(cuda, &product);
+    let found = cuda.search(|| fastest_in_order(cuda, &product));
     if is_large(&product) {
         cuda.trim();
     }

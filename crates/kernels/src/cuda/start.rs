@@ -2,7 +2,7 @@
 //! what is wrong first is said.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::choices::{Choices, Setting};
@@ -83,6 +83,7 @@ pub(super) fn start(
         failure: OnceLock::new(),
         info,
         choices: Choices::new(file),
+        searches: Mutex::default(),
         capture: Capture::default(),
         listener: Listener::default(),
     })

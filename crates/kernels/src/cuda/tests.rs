@@ -24,6 +24,23 @@ fn said(machine: &Machine) -> String {
 }
 
 #[test]
+fn a_search_for_an_algorithm_is_counted_and_the_first_is_said() {
+    let cuda = open(&Machine::whole()).unwrap();
+    let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&notes);
+    cuda.on_note(move |note| kept.lock().unwrap().push(note.to_owned()));
+    assert_eq!(cuda.searches(), Searches::default());
+    // 63 rows are in the range of 64.
+    for rows in [64, 64, 63, 1024] {
+        cuda.accumulation_order(rows, 1536, 576);
+    }
+    assert_eq!((cuda.searches().products, cuda.kept_choices().products), (2, 2));
+    let notes = notes.lock().unwrap();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("choosing algorithms: "), "{notes:?}");
+}
+
+#[test]
 fn without_a_driver_it_says_so() {
     let machine = Machine { missing: vec!["libcuda.so.1"], ..Machine::whole() };
     assert_eq!(said(&machine), "no NVIDIA driver: libcuda.so.1 was not found");

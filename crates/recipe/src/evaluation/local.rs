@@ -6,10 +6,12 @@ use whetstone_core::Task;
 use whetstone_core::config::PromptConfig;
 use whetstone_core::prompt::PromptTemplate;
 use whetstone_env::environment::Environment as _;
+use whetstone_env::registry::Environments;
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Headway, Limits, Local, SampledModel, SamplingJob, Watch};
+use whetstone_kernels::Device;
 use whetstone_model::Pretrained;
-use whetstone_model::decoder::{LoadOptions, WeightFormat};
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::memory::Plan;
 use whetstone_model::template::ChatTemplate;
 use whetstone_rollout::collect::RenderError;
@@ -22,41 +24,86 @@ use crate::observer::Silent;
 use crate::sampling_watch::SamplingWatch;
 use crate::{device, environment, local_model, prompting};
 
-/// Evaluates the model; `None` if it was stopped.
-pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
+/// Makes evaluations of one model that differ in their prompts; `None` if they were stopped.
+pub(super) fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evaluated>>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
-    let environment = environment::for_evaluation(measure.config, measure.tasks)?;
-    make_room(&measure.request.out, measure.earlier())?;
-    let (place, model) = open(measure)?;
-    let max_tokens = measure.max_tokens(model.config.positions);
-    let room = room(&model, max_tokens)?;
-    let has_turns = !max_turns(&environment, measure.tasks).is_empty();
-    let longest = if has_turns { room } else { longest(measure, &model)?.min(room) };
-    let device = device::open(measure.config, measure.request.threads, measure.observer)?;
-    let weights = WeightFormat::frozen(measure.request.eight_bit);
-    let options = LoadOptions { weights, positions: longest + max_tokens };
-    let decoder = place.load(&model, &device, options)?;
-    let about = measure.about_sampling(place.name.clone(), max_tokens, settings(&place, measure));
-    let job = SamplingJob { sequences: sequences(measure), tokens: longest + max_tokens };
-    let eight_bit = measure.request.eight_bit;
-    let sampled = SampledModel { config: &model.config, device: &device, eight_bit };
-    let progress = measure.observer.progress("sample");
-    let watch = SamplingWatch::new(&*progress, measure.stop);
-    let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
-    let local = Local::new(&decoder, &model.tokenizer, sampled.limits(job));
-    let mut local = local.watched(Watch(&look));
-    let mut source = Source {
-        generator: &mut local,
-        tokenizer: Some(model.tokenizer.digest()),
-        render: &|messages| {
-            tokens(&model, messages).map_err(|err| RenderError::from(err.to_string()))
-        },
-        thinking_opened: model.template.as_ref().is_some_and(ChatTemplate::opens_thinking),
-        max_tokens,
-        max_prompt_tokens: longest,
-        progress: &*progress,
-    };
-    measure.evaluate(&about, &environment, &mut source)
+    let environments = measures
+        .iter()
+        .map(|measure| environment::for_evaluation(measure.config, measure.tasks))
+        .collect::<Result<Vec<Environments>, Failure>>()?;
+    let Some(last) = measures.last() else { return Ok(Some(Vec::new())) };
+    for measure in measures.iter().filter(|measure| !measure.is_variant) {
+        make_room(&measure.request.out, measure.earlier())?;
+    }
+    let place = find(last)?;
+    let asked = measures.iter().zip(&environments);
+    let asked: Vec<AskedModel<'_>> = asked
+        .map(|(measure, environment)| AskedModel::open(measure, environment, &place))
+        .collect::<Result<_, Failure>>()?;
+    let device = device::open(last.config, last.request.threads, last.observer)?;
+    let weights = WeightFormat::frozen(last.request.eight_bit);
+    let positions = asked.iter().map(|asked| asked.longest + asked.max_tokens).max().unwrap_or(1);
+    let options = LoadOptions { weights, positions };
+    let Some(first) = asked.first() else { return Ok(Some(Vec::new())) };
+    let decoder = place.load(&first.model, &device, options)?;
+    asked.iter().map(|asked| asked.measure(&place, &device, &decoder)).collect()
+}
+
+/// A model that is asked with one prompt.
+struct AskedModel<'a> {
+    measure: &'a Measure<'a>,
+    environment: &'a Environments,
+    model: Pretrained,
+    max_tokens: usize,
+    /// Tokens of the longest prompt.
+    longest: usize,
+}
+
+impl<'a> AskedModel<'a> {
+    fn open(
+        measure: &'a Measure<'a>,
+        environment: &'a Environments,
+        place: &Found,
+    ) -> Result<Self, Failure> {
+        let model = open(measure, place)?;
+        let max_tokens = measure.max_tokens(model.config.positions);
+        let room = room(&model, max_tokens)?;
+        let has_turns = !max_turns(environment, measure.tasks).is_empty();
+        let longest = if has_turns { room } else { longest(measure, &model)?.min(room) };
+        Ok(Self { measure, environment, model, max_tokens, longest })
+    }
+
+    fn measure(
+        &self,
+        place: &Found,
+        device: &Device,
+        decoder: &Decoder,
+    ) -> Result<Option<Evaluated>, Failure> {
+        let Self { measure, environment, model, max_tokens, longest } = self;
+        let (max_tokens, longest) = (*max_tokens, *longest);
+        let about =
+            measure.about_sampling(place.name.clone(), max_tokens, settings(place, measure));
+        let job = SamplingJob { sequences: sequences(measure), tokens: longest + max_tokens };
+        let eight_bit = measure.request.eight_bit;
+        let sampled = SampledModel { config: &model.config, device, eight_bit };
+        let progress = measure.observer.progress("sample");
+        let watch = SamplingWatch::new(&*progress, measure.stop);
+        let look = |headway: &dyn Fn() -> Headway| watch.look(headway);
+        let local = Local::new(decoder, &model.tokenizer, sampled.limits(job));
+        let mut local = local.watched(Watch(&look));
+        let mut source = Source {
+            generator: &mut local,
+            tokenizer: Some(model.tokenizer.digest()),
+            render: &|messages| {
+                tokens(model, messages).map_err(|err| RenderError::from(err.to_string()))
+            },
+            thinking_opened: model.template.as_ref().is_some_and(ChatTemplate::opens_thinking),
+            max_tokens,
+            max_prompt_tokens: longest,
+            progress: &*progress,
+        };
+        measure.evaluate(&about, environment, &mut source)
+    }
 }
 
 /// The settings of the prompt with nothing left open.
@@ -66,11 +113,10 @@ pub(super) fn settled_prompt(measure: &Measure<'_>) -> Result<PromptConfig, Fail
 }
 
 /// The model, asked as the settled prompt says.
-fn open(measure: &Measure<'_>) -> Result<(Found, Pretrained), Failure> {
-    let place = find(measure)?;
+fn open(measure: &Measure<'_>, place: &Found) -> Result<Pretrained, Failure> {
     let mut model = place.open()?;
     model.use_prompt(&measure.config.prompt)?;
-    Ok((place, model))
+    Ok(model)
 }
 
 /// Samples of the larger of the two passes, as far as they are drawn at a time.
@@ -81,7 +127,7 @@ fn sequences(measure: &Measure<'_>) -> usize {
 
 /// The limits of sampling, and the memory that it takes.
 pub(super) fn memory(measure: &Measure<'_>) -> Result<(Plan, Limits), Failure> {
-    let (_, model) = open(measure)?;
+    let model = open(measure, &find(measure)?)?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let longest = if may_go_on(measure)? { room } else { longest(measure, &model)?.min(room) };

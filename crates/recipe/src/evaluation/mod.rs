@@ -11,6 +11,7 @@ mod dry_run;
 mod given;
 mod local;
 mod of_suite;
+pub mod prompts;
 mod remote;
 
 use std::collections::BTreeMap;
@@ -23,17 +24,20 @@ use std::time::{Duration, Instant};
 use whetstone_config::{Loaded, Sources};
 use whetstone_core::config::{Config, PromptConfig, Sanitize};
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::task::{PROGRAM, TaskId};
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::Environment;
 use whetstone_env::registry::Environments;
 use whetstone_eval::{
-    About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, Times, evaluate, suite,
+    About, Earlier, EvalError, Evaluated, Evaluating, RESULTS, Results, Sampled, Times, evaluate,
+    suite,
 };
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
 use self::best_of::Chooser;
+use self::prompts::{Variant, prompts_of};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
@@ -43,7 +47,7 @@ use crate::text::{counted, many};
 use crate::{prompting, untested};
 
 /// An evaluation to make.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct EvalRequest {
     /// The file of tasks; with a suite, the file that its tasks are written to.
@@ -62,6 +66,8 @@ pub struct EvalRequest {
     pub out: PathBuf,
     /// The best of N by a reward model is wanted too.
     pub best_of: Option<BestOfRequest>,
+    /// Templates of the prompts with which the model is measured greedily before.
+    pub baseline_prompts: Vec<String>,
     /// Maximal tokens of a completion, if not those of the settings.
     pub max_tokens: Option<usize>,
     /// Only so many of the first tasks.
@@ -101,7 +107,6 @@ pub fn run(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<Results>>, Failure> {
-    let began = Instant::now();
     let layers = request.suite.as_ref().map(|suite| suite.suite.layers()).unwrap_or_default();
     let loaded = request.sources.load(&layers).map_err(Failure::Config)?;
     say_left_out(&loaded, observer);
@@ -109,16 +114,19 @@ pub fn run(
     let scratch = request.dry_run.then(Scratch::new).transpose()?;
     let request = &of_suite::with_tasks(request, &config, scratch.as_ref(), observer)?;
     let tasks = tasks(request, &config, observer)?;
-    let asked = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
+    let (began, is_variant) = (Instant::now(), false);
+    let asked =
+        Measure { request, config: &config, tasks: &tasks, stop, began, observer, is_variant };
     config.prompt = asked.settled_prompt()?;
-    let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
+    let measure =
+        Measure { request, config: &config, tasks: &tasks, stop, began, observer, is_variant };
     if request.dry_run {
         return Ok(Outcome::plan(dry_run::run(&measure)?));
     }
     check_best_of(request, &config, &tasks)?;
     // Before anything is sampled: a reward model that cannot be used is refused now.
     let chooser = Chooser::open(&measure)?;
-    let mut results = measure.measure()?.map(|evaluated| evaluated.results);
+    let mut results = measure.with_baselines()?;
     if let (Some(chooser), Some(results)) = (chooser, &mut results) {
         chooser.add(&measure, results)?;
     }
@@ -200,6 +208,8 @@ struct Measure<'a> {
     stop: &'a AtomicBool,
     began: Instant,
     observer: &'a dyn Observer,
+    /// One of several prompts: results that are there already, of the same settings, are taken.
+    is_variant: bool,
 }
 
 /// The generator, and how its prompts are rendered.
@@ -214,14 +224,60 @@ struct Source<'a> {
     progress: &'a dyn Progress,
 }
 
+/// Makes evaluations that differ in their settings, one after the other; `None` if they were stopped. A local model is
+/// loaded once.
+fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evaluated>>, Failure> {
+    let is_local = |measure: &Measure<'_>| {
+        measure.request.samples.is_none() && measure.request.server.is_none()
+    };
+    if measures.iter().all(is_local) {
+        return local::measure_each(measures);
+    }
+    measures.iter().map(Measure::measure_alone).collect()
+}
+
 impl Measure<'_> {
     /// Evaluates the requested model; `None` if it was stopped.
     fn measure(&self) -> Result<Option<Evaluated>, Failure> {
+        Ok(measure_each(&[*self])?.and_then(|mut evaluated| evaluated.pop()))
+    }
+
+    /// Judges given completions, or asks a server.
+    fn measure_alone(&self) -> Result<Option<Evaluated>, Failure> {
         match (&self.request.samples, &self.request.server) {
             (Some(samples), _) => given::measure(self, samples).map(Some),
             (None, Some(url)) => remote::measure(self, url),
-            (None, None) => local::measure(self),
+            (None, None) => self.measure(),
         }
+    }
+
+    /// Evaluates the model with the prompts of its baselines, and then with its own.
+    fn with_baselines(&self) -> Result<Option<Results>, Failure> {
+        let EvalRequest { baseline_prompts, sources, out, .. } = self.request;
+        let variants = Variant::all(self, prompts_of(sources, baseline_prompts)?)?;
+        let measures = variants.iter().map(|variant| variant.measure(self));
+        let measures: Vec<Measure<'_>> = measures.chain([*self]).collect();
+        let Some(mut evaluated) = measure_each(&measures)? else { return Ok(None) };
+        let Some(Evaluated { mut results, .. }) = evaluated.pop() else { return Ok(None) };
+        if !variants.is_empty() {
+            let found = evaluated.into_iter().map(|evaluated| evaluated.results);
+            results.baseline_prompts = prompts::baselines(&variants, found);
+            results.write(&out.join(RESULTS))?;
+        }
+        Ok(Some(results))
+    }
+
+    /// The results of a variant that were made before.
+    fn made_before(&self, about: &About) -> Result<Option<Evaluated>, Failure> {
+        let path = self.request.out.join(RESULTS);
+        if !self.is_variant || self.request.fresh || !path.exists() {
+            return Ok(None);
+        }
+        let results = Results::read(&path)?;
+        if results.settings != about.settings {
+            return Err(EvalError::Exists { path }.into());
+        }
+        Ok((results.errors == 0).then(|| Evaluated { results, times: Times::default() }))
     }
 
     /// The settings of the prompt with nothing left open. Completions that are there were made with one that
@@ -296,12 +352,17 @@ impl Measure<'_> {
         environment: &Environments,
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
+        if let Some(evaluated) = self.made_before(about)? {
+            return Ok(Some(evaluated));
+        }
         let about = &About { max_turns: max_turns(environment, self.tasks), ..about.clone() };
+        let prompt = PromptTemplate::of(&self.config.prompt)?;
         let collecting = Collecting {
             environment,
             render: source.render,
             thinking_opened: source.thinking_opened,
             rule: Rule::at(self.config.eval.temperature),
+            stop: prompt.stop(),
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
             // Few, so that little is lost if a server goes away.

@@ -67,7 +67,7 @@ impl Suite<'_> {
 
     fn collecting<'a>(
         &'a self,
-        student: &Student,
+        student: &'a Student,
         render: &'a whetstone_rollout::collect::Render<'a>,
     ) -> Collecting<'a> {
         Collecting {
@@ -75,6 +75,7 @@ impl Suite<'_> {
             render,
             thinking_opened: student.thinking_opened,
             rule: Rule::at(self.config.eval.temperature),
+            stop: student.stop(),
             max_tokens: self.config.grpo.max_completion_length as usize,
             max_prompt_tokens: self.config.max_prompt_tokens(self.config.grpo_sampling()),
             judges: whetstone_env::judge::callers(self.config),

@@ -103,6 +103,7 @@ pub fn run(
     let job = SampleJob {
         request,
         config: &config,
+        prompts: &PromptTemplate::of(&config.prompt)?,
         tasks: &tasks,
         environments: &environments,
         stop,
@@ -170,6 +171,7 @@ fn environments(config: &Config, tasks: &[Task]) -> Result<Environments, Failure
 struct SampleJob<'a> {
     request: &'a RolloutRequest,
     config: &'a Config,
+    prompts: &'a PromptTemplate,
     tasks: &'a [Task],
     environments: &'a Environments,
     stop: &'a AtomicBool,
@@ -211,7 +213,7 @@ impl SampleJob<'_> {
     /// The conversation that a task begins with: the one that training and evaluation send.
     fn messages(&self, task: &Task) -> Result<Vec<Message>, EnvError> {
         if task.is_program(&self.config.env.kind) {
-            return Ok(PromptTemplate::of(&self.config.prompt)?.prompt(task.view())?.messages());
+            return Ok(self.prompts.prompt(task.view())?.messages());
         }
         let episode = self.environments.open(task, Seed::new(self.config.seed))?;
         Ok(episode.messages().to_vec())
@@ -227,6 +229,7 @@ impl SampleJob<'_> {
             prompt: &prompt,
             max_prompt_tokens: source.max_prompt_tokens,
             rule: self.request.rule,
+            stop_strings: self.prompts.stop(),
             max_tokens: source.max_tokens,
             model: source.model,
             tokenizer: source.tokenizer,

@@ -38,6 +38,7 @@ pub(super) fn measure(
     sources.set.extend(job.device.map(|device| format!("run.device={device}")));
     let request = EvalRequest {
         best_of: None,
+        baseline_prompts: Vec::new(),
         tasks,
         suite: None,
         model: Some(model),
@@ -84,7 +85,15 @@ fn figure(name: String, found: &Estimate) -> StageFigure {
 fn figures(results: &Results) -> Vec<StageFigure> {
     let by_k = results.pass_at_k.iter().map(|(k, found)| figure(format!("pass@{k}"), found));
     let greedy = results.greedy.iter().map(|found| figure("greedy pass@1".to_owned(), found));
+    let code = [("replies with code", &results.code), ("greedy with code", &results.greedy_code)];
+    let code = code
+        .into_iter()
+        .filter_map(|(name, found)| Some(figure(name.to_owned(), &found.as_ref()?.code_rate)));
     let programs =
         results.figures.iter().map(|(which, found)| figure(which.label().to_owned(), found));
-    by_k.chain(greedy).chain(programs).chain(results.episodes.iter().flat_map(episodes)).collect()
+    by_k.chain(greedy)
+        .chain(code)
+        .chain(programs)
+        .chain(results.episodes.iter().flat_map(episodes))
+        .collect()
 }

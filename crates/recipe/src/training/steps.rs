@@ -7,6 +7,7 @@ use whetstone_core::Task;
 use whetstone_core::config::Config;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
+use whetstone_kernels::cuda::Searches;
 use whetstone_train::grpo::{Grpo, Source, grpo};
 use whetstone_train::probe::Probe;
 use whetstone_train::session::Session;
@@ -15,6 +16,7 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{SampledSequences, Student, TrainError};
 
 use crate::observer::{Observer, Shown};
+use crate::text::counted;
 
 /// What a training takes.
 pub(crate) struct Training<'a> {
@@ -42,7 +44,9 @@ pub(crate) fn train(
     observer: &dyn Observer,
 ) -> Result<Ended, TrainError> {
     let limits = limits(student, training)?;
-    watched(training, limits, observer, |training| grpo(student, session, training))
+    let ended = watched(training, limits, observer, |training| grpo(student, session, training));
+    say_searches(student.decoder.device().searches(), observer);
+    ended
 }
 
 /// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.
@@ -53,6 +57,18 @@ pub(crate) fn probe(
 ) -> Result<Option<Probe>, TrainError> {
     let limits = limits(student, training)?;
     watched(training, limits, observer, |grpo| whetstone_train::grpo::probe(student, grpo))
+}
+
+/// Says what choosing algorithms of products took of a GPU's first run of a kind.
+fn say_searches(searches: Searches, observer: &dyn Observer) {
+    let Searches { products, took } = searches;
+    if products > 0 {
+        observer.note(&format_args!(
+            "choosing algorithms of {} took {:.1} s of this run; a later run of its kind has them",
+            counted(products, "matrix product"),
+            took.as_secs_f64()
+        ));
+    }
 }
 
 /// Rows and KV cache of the rollouts.

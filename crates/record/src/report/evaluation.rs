@@ -41,6 +41,9 @@ struct EvaluationFigures {
     num_samples: u64,
     pass_at_k: BTreeMap<String, IntervalFigure>,
     greedy: Option<IntervalFigure>,
+    code: Option<CodeFigures>,
+    greedy_code: Option<CodeFigures>,
+    baseline_prompts: Vec<BaselineFigures>,
     episodes: Option<EpisodeFigures>,
     by_source: BTreeMap<String, PartFigures>,
     by_difficulty: BTreeMap<String, PartFigures>,
@@ -64,6 +67,19 @@ struct EpisodeFigures {
     max_turns: u32,
     solved_within: BTreeMap<String, IntervalFigure>,
     means: BTreeMap<String, IntervalFigure>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CodeFigures {
+    code_rate: IntervalFigure,
+    pass_given_code: Option<IntervalFigure>,
+}
+
+/// The model with another prompt.
+#[derive(Debug, Serialize, Deserialize)]
+struct BaselineFigures {
+    prompt: String,
+    greedy: IntervalFigure,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -156,6 +172,8 @@ impl EvaluationFigures {
     fn cut(&mut self) {
         self.model = limits::cut(&self.model, MAX_NAME_BYTES).0.to_owned();
         cut_rows(&mut self.pass_at_k);
+        self.baseline_prompts.retain(|baseline| baseline.prompt.len() <= MAX_NAME_BYTES);
+        self.baseline_prompts.truncate(MAX_ROWS);
         self.episodes.iter_mut().for_each(EpisodeFigures::cut);
         for causes in [&mut self.causes, &mut self.greedy_causes] {
             cut_rows(causes);
@@ -214,7 +232,9 @@ mod tests {
             json!({"max_turns": 2, "solved_within": {"1": figure, "2": figure}, "means": means});
         json!({
             "v": 1, "model": HOSTILE, "tasks": 2, "num_samples": 2, "pass_at_k": {"1": figure},
-            "greedy": null, "episodes": episodes, "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
+            "greedy": null, "episodes": episodes, "code": {"code_rate": figure, "pass_given_code": null},
+            "baseline_prompts": [{"prompt": "plain-1", "greedy": figure, "by_task": []}, {"prompt": HOSTILE.repeat(20), "greedy": figure}],
+            "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
             "causes": {"no_code": {"in_thinking": 3, (HOSTILE.repeat(20)): 1}},
             "by_source": {"a": {"tasks": 2, "pass_at_k": {}, "greedy": null, "episodes": episodes}},
         })
@@ -243,6 +263,13 @@ mod tests {
         assert_eq!((&found["type"], &found["completions"]), (&"evaluation".into(), &4.into()));
         assert_eq!(found["episodes"]["solved_within"]["2"]["high"], 0.6);
         assert_eq!(found["by_source"]["a"]["episodes"]["max_turns"], 2);
+        assert_eq!(found["code"]["code_rate"]["high"], 0.6);
+        assert!(found["code"]["pass_given_code"].is_null() && found["greedy_code"].is_null());
+        assert_eq!(
+            found["baseline_prompts"].as_array().unwrap().len(),
+            1,
+            "a long name is left out"
+        );
         assert!(found.get("by_task").is_none(), "{found}");
         assert_eq!(found["causes"], json!({"no_code": {"in_thinking": 3}}));
         let texts: Value = serde_json::from_str(&chunk(&page, "completions-0")).unwrap();

@@ -73,7 +73,7 @@ pub(super) struct StepSurvey {
     reward: f64,
     verdicts: BTreeMap<&'static str, u64>,
     /// Of verdicts that are about the form of the reply.
-    causes: BTreeMap<Cause, u64>,
+    causes: BTreeMap<&'static str, u64>,
     /// Weighted values, added up.
     terms: Vec<TermSum>,
     tokens: Vec<u32>,
@@ -107,7 +107,7 @@ pub(super) struct StepRecord<'a> {
     truncated: u64,
     reward: Option<f64>,
     verdicts: &'a BTreeMap<&'static str, u64>,
-    causes: &'a BTreeMap<Cause, u64>,
+    causes: &'a BTreeMap<&'static str, u64>,
     /// Mean contribution of each term to the reward.
     terms: BTreeMap<&'a str, f64>,
     /// The shortest, a tenth, the half, nine tenths, the longest.
@@ -213,8 +213,9 @@ impl Survey {
         let step = self.steps.entry(rollout.step).or_default();
         step.completions += 1;
         *step.verdicts.entry(rollouts::verdict(rollout)).or_default() += 1;
-        if let Some(cause) = rollout.cause() {
-            *step.causes.entry(cause).or_default() += 1;
+        // Exceptions have many names, and are no matter of form.
+        if let Some(cause) = rollout.cause().filter(|cause| !matches!(cause, Cause::Exception(_))) {
+            *step.causes.entry(cause.name()).or_default() += 1;
         }
         if let Some(reward) = reward(rollout) {
             step.pay(reward, &mut self.terms);
@@ -352,6 +353,25 @@ mod tests {
     }
 
     #[test]
+    fn causes_are_counted_by_step_and_exceptions_are_not() {
+        let judged = |kind: &str| {
+            serde_json::json!({"verdict": "load_error", "kind": kind, "tests_passed": 0, "tests_total": 1,
+                               "cpu_ms": 1.0, "isolation": "full"})
+        };
+        let mut survey = Survey::default();
+        for kind in ["AssertionError", "NameError", "AssertionError"] {
+            let line = serde_json::json!({
+                "step": 3, "prompt_id": "x", "text": "", "validation": judged(kind),
+                "reward": {"total": 0.0, "terms": {}},
+            });
+            survey.add(&RolloutLine::from_object(serde_json::from_value(line).unwrap()).unwrap());
+        }
+        let told = serde_json::to_value(survey.records().next().unwrap()).unwrap();
+        assert_eq!(told["causes"], serde_json::json!({"own_test_failed": 2}));
+        assert_eq!(told["verdicts"], serde_json::json!({"load_error": 3}));
+    }
+
+    #[test]
     fn names_of_terms_are_held_once_and_few_of_them() {
         let mut survey = Survey::default();
         for step in 0..300 {
@@ -364,8 +384,8 @@ mod tests {
         let told: usize = survey.records().map(|step| step.terms.len()).sum();
         assert_eq!(told, MAX_TERMS, "the first ones are told apart, in the steps that have them");
         // An upper bound for any input: each vector may have capacity for twice its length, and the
-        // verdicts and causes of a step take less than two kilobytes.
-        let step = size_of::<StepSurvey>() + 2 * MAX_TERMS * size_of::<TermSum>() + 2048;
+        // verdicts of a step take less than a kilobyte, the causes a third of one.
+        let step = size_of::<StepSurvey>() + 2 * MAX_TERMS * size_of::<TermSum>() + 1024 + 340;
         assert!(MAX_SURVEYED_STEPS * step + 8 * MAX_LENGTHS + MAX_TASK_NAME_BYTES < 200 << 20);
     }
 

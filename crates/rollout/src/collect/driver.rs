@@ -183,7 +183,8 @@ impl<'a, 't> Driver<'a, 't> {
 
     fn give_prompt(&mut self, next: NextPrompt) -> TurnPrompt {
         let NextPrompt { id, turn, seed, question, follows } = next;
-        let Collecting { environment, rule, max_tokens, max_prompt_tokens, .. } = *self.collecting;
+        let Collecting { environment, rule, stop, max_tokens, max_prompt_tokens, .. } =
+            *self.collecting;
         let prompt = Prompt {
             tokens: question.prompt.tokens.to_vec(),
             messages: Arc::clone(&question.prompt.messages),
@@ -192,7 +193,7 @@ impl<'a, 't> Driver<'a, 't> {
             rule,
             seed,
             max_tokens,
-            stop: Vec::new(),
+            stop: stop.to_vec(),
         };
         let waiting = question.waiting.iter().flatten();
         self.sampling.extend(waiting.map(|rollout| rollout.id));

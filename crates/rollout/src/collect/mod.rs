@@ -91,6 +91,8 @@ pub struct Collecting<'a> {
     pub thinking_opened: bool,
     /// Sampling parameters.
     pub rule: Rule,
+    /// Strings that end a completion.
+    pub stop: &'a [String],
     /// Tokens of a completion at most.
     pub max_tokens: usize,
     /// Tokens of a prompt at most. A task with a longer one is dropped; an episode whose

@@ -62,6 +62,8 @@ pub struct Sampling<'a> {
     pub max_prompt_tokens: usize,
     /// Sampling parameters.
     pub rule: Rule,
+    /// Strings that end a reply.
+    pub stop_strings: &'a [String],
     /// Tokens of a reply at most.
     pub max_tokens: usize,
     /// The name of the model, for the lines.
@@ -214,7 +216,7 @@ impl<'a> Work<'a> {
                 rule,
                 seed,
                 max_tokens,
-                stop: Vec::new(),
+                stop: self.sampling.stop_strings.to_vec(),
             });
         }
         Ok(())

@@ -178,6 +178,11 @@ pub(super) fn digest(prompt: &Prompt) -> String {
     hasher.update(&(prompt.system.len() as u64).to_le_bytes());
     hasher.update(prompt.system.as_bytes());
     hasher.update(prompt.user.as_bytes());
+    if !prompt.prefill.is_empty() {
+        // No byte of UTF-8: where the beginning of the answer starts.
+        hasher.update(&[0xff]);
+        hasher.update(prompt.prefill.as_bytes());
+    }
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
@@ -187,8 +192,16 @@ mod tests {
 
     #[test]
     fn prompts_that_differ_anywhere_have_other_digests() {
+        let begun = Prompt { system: "a".into(), user: "b".into(), prefill: "c".into() };
+        assert_ne!(digest(&begun), digest(&Prompt { prefill: "d".into(), ..begun.clone() }));
+        let unbegun = Prompt { prefill: String::new(), ..begun.clone() };
+        assert_ne!(digest(&begun), digest(&unbegun));
         let prompt = |system: &str, user: &str| {
-            digest(&Prompt { system: system.to_owned(), user: user.to_owned() })
+            digest(&Prompt {
+                system: system.to_owned(),
+                user: user.to_owned(),
+                prefill: String::new(),
+            })
         };
         assert_eq!(prompt("a", "b"), prompt("a", "b"));
         assert_ne!(prompt("ab", "c"), prompt("a", "bc"));

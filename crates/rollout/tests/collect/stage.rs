@@ -51,6 +51,7 @@ pub(crate) fn collecting(environment: &dyn Environment) -> Collecting<'_> {
         render: &render,
         thinking_opened: false,
         rule: Rule::default(),
+        stop: &[],
         max_tokens: 100,
         max_prompt_tokens: usize::MAX,
         judges: 2,

@@ -7,6 +7,9 @@ use whetstone_core::metric;
 /// Steps whose mean stands for a time: single steps have different tasks, and jump.
 pub(super) const WINDOW: usize = 10;
 
+/// Steps that are needed before their mean is compared with the first step.
+const LEAST_AFTER_START: usize = 3;
+
 pub(super) const REWARD: &str = metric::GRPO_MEAN_REWARD.name;
 pub(super) const PASS: &str = metric::GRPO_PASS_RATE.name;
 pub(super) const ENTROPY: &str = metric::GRPO_ENTROPY.name;
@@ -18,6 +21,7 @@ pub(super) const TIMEOUTS: &str = metric::CODE_TIMEOUTS.name;
 pub(super) const CUT_OFF: &str = metric::ROLLOUT_TRUNCATED.name;
 pub(super) const NO_CODE: &str = metric::CODE_NO_CODE.name;
 pub(super) const IN_THINKING: &str = metric::CODE_IN_THINKING.name;
+pub(super) const HELD_OUT_NO_CODE: &str = metric::HELD_OUT_NO_CODE.name;
 pub(super) const HELD_OUT: &str = metric::HELD_OUT_PASS_RATE.name;
 pub(super) const HELD_OUT_TASKS: &str = metric::HELD_OUT_TASKS.name;
 pub(super) const RM_ACCURACY: &str = metric::RM_HELD_OUT_ACCURACY.name;
@@ -39,7 +43,7 @@ const GROUPS: &str = metric::ROLLOUT_TASKS.name;
 /// Prefix of the metrics of the reward's terms.
 const TERMS: &str = metric::REWARD_TERMS;
 
-const WATCHED: [&str; 20] = [
+const WATCHED: [&str; 21] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -50,6 +54,7 @@ const WATCHED: [&str; 20] = [
     CUT_OFF,
     NO_CODE,
     IN_THINKING,
+    HELD_OUT_NO_CODE,
     HELD_OUT,
     HELD_OUT_TASKS,
     RM_ACCURACY,
@@ -160,6 +165,17 @@ impl History {
         Some(Ends { first: level(&values[..WINDOW]), last: self.last(name)? })
     }
 
+    /// The first step by itself, and the last ones. The error of the first is that of any single step.
+    pub(super) fn since_start(&self, name: &str) -> Option<Ends> {
+        let (first, later) = self.values(name).split_first()?;
+        let last = &later[later.len().saturating_sub(WINDOW)..];
+        (last.len() >= LEAST_AFTER_START).then_some(())?;
+        let last_level = level(last);
+        #[expect(clippy::cast_precision_loss, reason = "a few steps")]
+        let error = last_level.error * (last.len() as f64).sqrt();
+        Some(Ends { first: Level { mean: first.1, error }, last: last_level })
+    }
+
     /// The mean around a step, of as many steps as there are.
     pub(super) fn around(&self, name: &str, step: u64) -> Option<f64> {
         let values = self.values(name);
@@ -206,6 +222,21 @@ mod tests {
         let Ends { first, last } = history(&values).ends(REWARD).unwrap();
         assert!((first.mean - 5.5).abs() < 1e-12 && (last.mean - 15.5).abs() < 1e-12);
         assert!(history(&values[..9]).last(REWARD).is_none());
+    }
+
+    #[test]
+    fn the_start_is_the_first_step_with_the_error_of_a_single_one() {
+        assert!(history(&[0.1, 1.0, 2.0]).since_start(REWARD).is_none(), "two steps are too few");
+        let Ends { first, last } = history(&[0.1, 1.0, 2.0, 6.0]).since_start(REWARD).unwrap();
+        assert_eq!(
+            (first.mean.to_bits(), last.mean.to_bits()),
+            (0.1_f64.to_bits(), 3.0_f64.to_bits())
+        );
+        // The variance of 1, 2 and 6 is 14 / 2.
+        assert!((first.error - 7.0_f64.sqrt()).abs() < 1e-12, "{first:?}");
+        let values: Vec<f64> = (0..=20).map(f64::from).collect();
+        let Ends { first, last } = history(&values).since_start(REWARD).unwrap();
+        assert!(first.mean.abs() < 1e-12 && (last.mean - 15.5).abs() < 1e-12, "{last:?}");
     }
 
     #[test]

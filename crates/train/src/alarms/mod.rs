@@ -18,11 +18,13 @@
 //! | `no_code` | most replies have no code outside their thinking |
 //! | `reward_model_follows_length` | a reward model pays for long, or for short, completions |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
+//! | `gain_is_format` | most of the gain since the start is more replies with code |
 //! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |
 //! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, five times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
 
+mod format;
 mod history;
 mod reward_model;
 mod rules;

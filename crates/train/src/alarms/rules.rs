@@ -4,6 +4,7 @@
 use whetstone_core::metric;
 use whetstone_core::reward::TESTS;
 
+use super::format::gain_is_format;
 use super::history::{
     CLAMPED, CUT_OFF, DEAD, ENTROPY, Ends, GAP, HELD_OUT, HELD_OUT_TASKS, History, IN_THINKING, KL,
     Level, NO_CODE, PASS, REWARD, SOLVED, TIMEOUTS, UNSOLVED,
@@ -35,8 +36,8 @@ const TERM_RISE: f64 = 0.02;
 const MOST_WITHOUT_CODE: f64 = 0.5;
 const FORMAT_STEPS: usize = 3;
 /// Standard errors from which a level is likely, and a change is clear.
-const LIKELY: f64 = 2.0;
-const CLEAR: f64 = 3.0;
+pub(super) const LIKELY: f64 = 2.0;
+pub(super) const CLEAR: f64 = 3.0;
 
 /// An alarm that a rule found due.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,7 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
         cut_off(history),
         no_code(history),
         term_rises_alone(history, rules.has_partial_credit),
+        gain_is_format(history),
     ];
     all.into_iter().flatten().collect()
 }

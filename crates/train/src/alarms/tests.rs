@@ -18,6 +18,7 @@ fn healthy(step: u64) -> BTreeMap<String, f64> {
         ("grpo/dead_groups", (7.0 + 3.0 * jump).round()),
         ("rollout/tasks", 16.0),
         ("code/timeouts", 0.02 + 0.02 * jump),
+        ("code/no_code", 0.04 - 0.02 * time - 0.02 * jump),
         ("rollout/truncated", 0.02 + 0.02 * jump),
         ("reward/tests", 0.25 + 0.15 * time + 0.08 * jump),
         ("reward/quality", 0.05 + 0.05 * time + 0.01 * jump),
@@ -26,6 +27,7 @@ fn healthy(step: u64) -> BTreeMap<String, f64> {
     .into();
     if step % 20 == 1 {
         values.insert("held_out/pass_rate".to_owned(), 0.3 + 0.2 * time + 0.03 * jump);
+        values.insert("held_out/no_code".to_owned(), 0.03);
         values.insert("held_out/tasks".to_owned(), 100.0);
     }
     values
@@ -213,7 +215,9 @@ fn replies_without_code() {
             put(values, "code/in_thinking", if step < 20 { in_thinking } else { 0.0 });
             put(values, "rollout/truncated", cut);
         };
-        let found = ringing(change);
+        let mut found = ringing(change);
+        // That the gain is format is told later.
+        found.retain(|alarm| alarm.code != "gain_is_format");
         assert_eq!((found.len(), found[0].code, found[0].step), (1, "no_code", 3), "{found:?}");
         found[0].message.clone()
     };
@@ -313,4 +317,60 @@ fn tests_that_rise_without_more_passes_are_partial_credit_where_that_is_paid() {
         let whole = said(tests);
         assert!(!whole.contains("partial credit"), "{whole}");
     }
+}
+
+/// At the first step `first` of the replies have code, at the second half as many lack it, and so on; `given` of those
+/// with code pass, with the noise of the tasks.
+fn learns_to_write_code(first: f64, given: [f64; 2]) -> impl Fn(u64, &mut BTreeMap<String, f64>) {
+    move |step, values| {
+        let step_size = |step: u64| 0.5_f64.powi(i32::try_from(step - 1).unwrap());
+        let code = 1.0 - (1.0 - first) * step_size(step);
+        let pass = given[0] + (given[1] - given[0]) * (1.0 - step_size(step));
+        let jump = [0.0, 0.01, -0.01][usize::try_from(step % 3).unwrap()];
+        values.retain(|name, _| !name.starts_with("held_out/"));
+        put(values, "code/no_code", 1.0 - code);
+        put(values, "grpo/pass_rate", code * pass + jump);
+    }
+}
+
+#[test]
+fn a_gain_by_more_replies_with_code_is_called_format_within_a_few_steps() {
+    let found = ringing(learns_to_write_code(0.2, [0.3, 0.3]));
+    let rung: Vec<&str> = found.iter().map(|alarm| alarm.code).collect();
+    assert_eq!(rung, ["gain_is_format"], "{found:#?}");
+    assert!((4..=8).contains(&found[0].step), "{found:#?}");
+    let message = &found[0].message;
+    assert!(
+        message.starts_with("most of this gain is format: of the programs, 7.0 % passed"),
+        "{message}"
+    );
+    assert!(message.contains("from replies with code, 20.0 % then"), "{message}");
+}
+
+#[test]
+fn a_gain_of_better_programs_is_no_format() {
+    // (first code rate, passing of these at the start and at the end): (1 - c)·(p0 + p1)/2 of the gain is format.
+    for (first, given) in [(0.95, [0.2, 0.6]), (0.85, [0.2, 0.5]), (0.2, [0.3, 0.03])] {
+        assert_eq!(ringing(learns_to_write_code(first, given)), [], "{first} {given:?}");
+    }
+}
+
+#[test]
+fn held_out_tasks_tell_of_format_too() {
+    let held_out = |code: [f64; 2], pass: [f64; 2]| {
+        move |step: u64, values: &mut BTreeMap<String, f64>| {
+            if values.contains_key("held_out/pass_rate") {
+                let at = usize::from(step > 1);
+                put(values, "held_out/no_code", 1.0 - code[at]);
+                put(values, "held_out/pass_rate", pass[at]);
+            }
+        }
+    };
+    let says = "of the held-out samples, 10.2 % passed at the start and 29.2 % pass now, and 14.0 of these 19.0 points \
+                come from replies with code, 45.2 % then and 99.0 % now, of which 22.6 % passed and 29.5 % pass";
+    check(held_out([0.452, 0.99], [0.102, 0.292]), &[(21, "gain_is_format")], says);
+    // As much more code, and less than half of the gain by it: 0.2·0.35 of 0.46.
+    assert_eq!(ringing(held_out([0.8, 1.0], [0.1, 0.56])), []);
+    // Chance: six points of a hundred tasks.
+    assert_eq!(ringing(held_out([0.7, 0.99], [0.2, 0.26])), []);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use whetstone_core::metric::{self, Unit};
-use whetstone_record::summary::{HeldOut, Summary, Trend};
+use whetstone_record::summary::{CodeChange, HeldOut, Summary, Trend};
 
 use super::escape::code;
 
@@ -14,6 +14,7 @@ pub(super) fn lines(summary: &Summary, facts: Option<&[u8]>) -> Vec<String> {
     let mut lines = vec![format!("steps: {}", summary.steps)];
     lines.extend(summary.training.iter().map(trend));
     lines.extend(summary.held_out.iter().map(held_out));
+    lines.extend(summary.code.iter().map(with_code));
     lines.extend(facts.iter().flat_map(|facts| measured(facts)));
     lines.push(alarms(&summary.alarms));
     lines
@@ -39,6 +40,12 @@ fn held_out(found: &HeldOut) -> String {
         );
     }
     line
+}
+
+/// The first step is that of the base: a mean over the first steps would hide how fast it learnt to write code.
+fn with_code(CodeChange { metric, first, last }: &CodeChange) -> String {
+    let [before, after] = [first, last].map(|found| number(metric, 1.0 - found.code_rate));
+    format!("{}: {before} at the first step, {after} at the end", code(metric))
 }
 
 fn alarms(alarms: &BTreeMap<String, u64>) -> String {
@@ -89,6 +96,8 @@ fn measured(facts: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_record::summary::RepliesWithCode;
+
     use super::*;
 
     #[test]
@@ -107,6 +116,11 @@ mod tests {
                 last: 0.5,
                 tasks: Some(10),
             }],
+            code: vec![CodeChange {
+                metric: "code/no_code",
+                first: RepliesWithCode { code_rate: 0.4, pass_rate: 0.1 },
+                last: RepliesWithCode { code_rate: 0.9, pass_rate: 0.2 },
+            }],
             alarms: BTreeMap::from([("reward_drop".to_owned(), 2)]),
             seconds: 12.5,
         };
@@ -120,6 +134,7 @@ mod tests {
                 // Wilson's interval of 5 of 10: 0.2366 to 0.7634.
                 "`held_out/pass_rate`: 0.0 % at step 1, 50.0 % at step 7 (95 % interval 23.7 to 76.3 %: Wilson's, \
                  with each of the 10 tasks as one observation)",
+                "`code/no_code`: 60.0 % at the first step, 10.0 % at the end",
                 "accuracy on all held-out data: 0.750 (95 % interval 0.500 to 0.900)",
                 "alarms: `reward_drop` 2",
             ]

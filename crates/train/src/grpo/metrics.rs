@@ -141,12 +141,13 @@ mod tests {
     #[test]
     fn held_out_tasks_are_told_of_where_they_were_measured() {
         assert!(!values(&Measured::default(), &step_rollouts()).contains_key("held_out/tasks"));
-        let held_out = HeldOut { pass_rate: Some(0.75), tasks: 8, took: Duration::from_secs(3) };
+        let (pass_rate, no_code) = (Some(0.75), Some(0.125));
+        let held_out = HeldOut { pass_rate, no_code, tasks: 8, took: Duration::from_secs(3) };
         let collected = Collected { held_out: Some(held_out) };
         let found = values(&Measured { collected, ..Measured::default() }, &step_rollouts());
-        let told =
-            ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|name| found[name]);
-        assert_eq!(told.map(f64::to_bits), [0.75, 8.0, 3.0].map(f64::to_bits));
+        let told = ["held_out/pass_rate", "held_out/no_code", "held_out/tasks", "time/held_out_s"]
+            .map(|name| found[name]);
+        assert_eq!(told.map(f64::to_bits), [0.75, 0.125, 8.0, 3.0].map(f64::to_bits));
     }
 
     #[test]

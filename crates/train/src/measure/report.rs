@@ -94,6 +94,12 @@ pub struct SamplingReport {
     pub gb_per_s: f64,
     /// Share of the bandwidth of a copy.
     pub share_of_copy: f64,
+    /// Sequences of the fullest step: fewer than were asked for if the KV cache had no room for all.
+    pub rows: usize,
+    /// Tokens that were sampled: of each sequence as many as were asked for.
+    pub sampled_tokens: usize,
+    /// Tokens of a sequence before the first step and after the last.
+    pub context_tokens: [usize; 2],
 }
 
 /// Everything that was measured.
@@ -146,6 +152,9 @@ impl Measured<'_> {
                 tokens_per_s: decoded.tokens_per_second(),
                 gb_per_s: sampling_rate / 1e9,
                 share_of_copy: sampling_rate / rates.copy_bytes,
+                rows: decoded.usage.widest,
+                sampled_tokens: decoded.usage.sampled,
+                context_tokens: [sizes.prompt, sizes.prompt + sizes.new],
             },
             held_gib: *held as f64 / f64::from(1 << 30),
         }

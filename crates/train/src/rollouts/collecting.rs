@@ -34,7 +34,7 @@ pub fn fits(
 
 /// The settings for collecting rollouts.
 pub(super) fn collecting<'a>(
-    student: &Student,
+    student: &'a Student,
     collection: Collection<'a>,
     render: &'a Render<'a>,
     on_event: &'a dyn Fn(Collected<'_>) -> ControlFlow<()>,
@@ -45,6 +45,7 @@ pub(super) fn collecting<'a>(
         render,
         thinking_opened: student.thinking_opened,
         rule: rule(sampling),
+        stop: student.stop(),
         max_tokens: sampling.max_tokens,
         max_prompt_tokens: config.max_prompt_tokens(sampling),
         judges,

@@ -1,4 +1,4 @@
-//! The pass rate on held-out tasks, measured during training.
+//! The pass rate and the part of replies without code on held-out tasks, measured during training.
 //!
 //! Measured before the step, so that it is the pass rate of the policy whose rollouts the step has: both
 //! are sampled the same way. The same tasks are sampled with the same luck each time, which leaves
@@ -8,9 +8,11 @@
 
 use std::time::Instant;
 
+use whetstone_algo::Mean;
 use whetstone_core::Message;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
+use whetstone_core::verdict::Verdict;
 use whetstone_infer::{Headway, Local, Watch};
 use whetstone_rollout::collect::{Asked, CollectError, Group, Progress, check_stop, collect};
 use whetstone_rollout::measure::Tally;
@@ -18,6 +20,7 @@ use whetstone_rollout::measure::Tally;
 use super::Collection;
 use super::collecting::collecting;
 use super::metrics::HeldOut;
+use super::values::flag;
 use crate::error::TrainError;
 use crate::order::shuffled;
 use crate::student::Student;
@@ -54,8 +57,10 @@ pub(crate) fn measure(
     match collect(&collecting(student, collection, &render, &on_event), &mut generator, &asked) {
         Err(CollectError::Stopped) => Ok(None),
         found => {
-            let (pass_rate, tasks) = rate(&found?.groups);
-            Ok(Some(HeldOut { pass_rate, tasks, took: began.elapsed() }))
+            let groups = found?.groups;
+            let (pass_rate, tasks) = rate(&groups);
+            let (no_code, took) = (no_code(&groups), began.elapsed());
+            Ok(Some(HeldOut { pass_rate, no_code, tasks, took }))
         }
     }
 }
@@ -81,15 +86,33 @@ fn rate(groups: &[Group]) -> (Option<f64>, usize) {
     let tallies = groups.iter().map(Tally::of).filter(|tally| tally.samples > 0);
     #[expect(clippy::cast_precision_loss, reason = "samples of a task")]
     let rates: Vec<f64> = tallies.map(|tally| tally.passed as f64 / tally.samples as f64).collect();
-    #[expect(clippy::cast_precision_loss, reason = "tasks")]
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    ((!rates.is_empty()).then_some(mean), rates.len())
+    (mean(&rates), rates.len())
+}
+
+/// The part of replies to tasks for programs that have none, averaged over tasks.
+fn no_code(groups: &[Group]) -> Option<f64> {
+    let rates: Vec<f64> = groups.iter().filter_map(no_code_of).collect();
+    mean(&rates)
+}
+
+fn no_code_of(group: &Group) -> Option<f64> {
+    let mut rate = Mean::default();
+    let judged = group.rollouts.iter().filter_map(|rollout| rollout.outcome.judgement());
+    judged.for_each(|judgement| rate.add(flag(*judgement.verdict() == Verdict::NoCode)));
+    rate.get()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "tasks")]
+fn mean(rates: &[f64]) -> Option<f64> {
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::completion::Finish;
+
     use super::*;
-    use crate::testing::{dropped, group, rollout};
+    use crate::testing::{Said, dropped, group, rollout, rollout_as};
 
     #[test]
     fn every_task_counts_once_and_one_that_nobody_judged_does_not() {
@@ -99,5 +122,19 @@ mod tests {
         broken.dropped = vec![dropped(0)];
         assert_eq!(rate(&[half, whole, broken.clone()]), (Some(0.75), 2));
         assert_eq!(rate(&[broken]), (None, 0));
+    }
+
+    #[test]
+    fn replies_without_code_are_counted_by_task() {
+        let without = |sample| {
+            let (ids, finish, verdict, worth) = (&[7][..], Finish::Stop, Verdict::NoCode, 0.0);
+            rollout_as(sample, Said { ids, finish, verdict, worth })
+        };
+        let wrong = group("a", vec![rollout(0, &[7], 0.0), rollout(1, &[7], 1.0)]);
+        let mixed = group("b", vec![rollout(0, &[7], 0.0), without(1), without(2), without(3)]);
+        let mut broken = group("c", Vec::new());
+        broken.dropped = vec![dropped(0)];
+        assert_eq!(no_code(&[wrong, mixed, broken.clone()]), Some(0.375));
+        assert_eq!(no_code(&[broken]), None);
     }
 }

@@ -18,6 +18,8 @@ use super::values::{Values, flag, number};
 pub(crate) struct HeldOut {
     /// The part of samples that passed, averaged over tasks.
     pub(crate) pass_rate: Option<f64>,
+    /// The part of samples without a program, averaged over tasks that ask for programs.
+    pub(crate) no_code: Option<f64>,
     /// Tasks of which a sample could be judged.
     pub(crate) tasks: usize,
     pub(crate) took: Duration,
@@ -40,8 +42,9 @@ pub(crate) struct RewardMetrics {
 impl Collected {
     /// Held-out tasks, times and speeds.
     pub(crate) fn put(&self, step_rollouts: &StepRollouts, values: &mut Values) {
-        if let Some(HeldOut { pass_rate, tasks, took }) = self.held_out {
+        if let Some(HeldOut { pass_rate, no_code, tasks, took }) = self.held_out {
             values.put_some(metric::HELD_OUT_PASS_RATE, pass_rate);
+            values.put_some(metric::HELD_OUT_NO_CODE, no_code);
             values.put(metric::HELD_OUT_TASKS, number(tasks));
             values.put(metric::TIME_HELD_OUT_S, took.as_secs_f64());
         }

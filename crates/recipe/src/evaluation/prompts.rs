@@ -1,0 +1,217 @@
+//! A model with several prompts, measured greedily on the same tasks: the baselines of an evaluation, `whet prompt
+//! compare`, and a check of `whet doctor`.
+//!
+//! ```text
+//! prompt ─► one greedy sample of every task ─► Baseline: pass@1, replies with code, cut off, tokens of a reply
+//! ```
+//!
+//! Each is an evaluation of its own in a folder of its own, `prompts/NAME`, so its samples are kept and an interrupted
+//! one resumes. The model is loaded once.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use whetstone_config::Sources;
+use whetstone_core::Seed;
+use whetstone_core::config::{Config, PromptConfig};
+use whetstone_core::task::Task;
+use whetstone_data::embedded;
+use whetstone_eval::{Baseline, Results};
+
+use super::{EvalRequest, Measure, measure_each, tasks};
+use crate::failure::Failure;
+use crate::observer::{Observer, Silent};
+use crate::prompting;
+use crate::scratch::Scratch;
+
+/// The prompts that are measured unless others are named.
+pub const TEMPLATES: &str = "plain,evalplus,unified";
+
+/// The folder of the baselines in that of an evaluation.
+const FOLDER: &str = "prompts";
+
+/// Prompts to compare.
+#[derive(Debug, Clone)]
+pub struct PromptComparison {
+    /// The model's name.
+    pub model: String,
+    /// An adapter for the model.
+    pub adapter: Option<PathBuf>,
+    /// Built-in names or files of templates.
+    pub templates: Vec<String>,
+    /// The file of tasks; without one, tasks that ship with whet.
+    pub tasks: Option<PathBuf>,
+    /// Tasks at most.
+    pub max_tasks: usize,
+    /// Maximal tokens of a reply, if not those of an evaluation.
+    pub max_tokens: Option<usize>,
+    /// CPU threads; one per core if absent.
+    pub threads: Option<usize>,
+    /// Sources of settings.
+    pub sources: Sources,
+}
+
+/// Measures a model with each prompt; `None` if it was stopped. No sample is kept.
+///
+/// # Errors
+///
+/// If settings, tasks, a template or the model cannot be used, or measuring fails.
+pub fn compare(
+    asked: &PromptComparison,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Result<Option<Vec<Baseline>>, Failure> {
+    let scratch = Scratch::new()?;
+    let PromptComparison { model, adapter, sources, .. } = asked;
+    let request = EvalRequest {
+        tasks: asked.tasks.clone().unwrap_or_default(),
+        model: Some(model.clone()),
+        adapter: adapter.clone(),
+        out: scratch.path().join("out"),
+        max_tokens: asked.max_tokens,
+        max_tasks: Some(asked.max_tasks),
+        threads: asked.threads,
+        sources: sources.clone(),
+        ..EvalRequest::default()
+    };
+    let config = sources.load(&[]).map_err(Failure::Config)?.config;
+    let tasks = match &asked.tasks {
+        Some(_) => tasks(&request, &config, observer)?,
+        None => shipped(asked.max_tasks),
+    };
+    let (began, is_variant) = (Instant::now(), false);
+    let whole = Measure {
+        request: &request,
+        config: &config,
+        tasks: &tasks,
+        stop,
+        began,
+        observer,
+        is_variant,
+    };
+    measured(&whole, prompts_of(sources, &asked.templates)?)
+}
+
+/// Measures a model with the prompt of the settings on small tasks; `None` if it was stopped.
+///
+/// # Errors
+///
+/// As of [`compare`].
+pub fn try_out(
+    config: &Config,
+    model: &str,
+    limits: TryOut,
+    observer: &dyn Observer,
+) -> Result<Option<Baseline>, Failure> {
+    let scratch = Scratch::new()?;
+    let request = EvalRequest {
+        model: Some(model.to_owned()),
+        out: scratch.path().join("out"),
+        max_tokens: Some(limits.max_tokens),
+        ..EvalRequest::default()
+    };
+    let (tasks, stop) = (shipped(limits.tasks), AtomicBool::new(false));
+    let (began, is_variant) = (Instant::now(), false);
+    let whole = Measure {
+        request: &request,
+        config,
+        tasks: &tasks,
+        stop: &stop,
+        began,
+        observer,
+        is_variant,
+    };
+    let measured = measured(&whole, vec![config.prompt.clone()])?;
+    Ok(measured.and_then(|measured| measured.into_iter().next()))
+}
+
+/// The size of a small measurement.
+#[derive(Debug, Clone, Copy)]
+pub struct TryOut {
+    /// Tasks.
+    pub tasks: usize,
+    /// Maximal tokens of a reply.
+    pub max_tokens: usize,
+}
+
+/// The settings of each prompt: a template's name, or the text of its file.
+pub(super) fn prompts_of(
+    sources: &Sources,
+    templates: &[String],
+) -> Result<Vec<PromptConfig>, Failure> {
+    let of = |template: &String| {
+        let mut sources = sources.clone();
+        sources.set.push(format!("prompt.template={}", serde_json::Value::from(template.as_str())));
+        Ok(sources.load(&[]).map_err(Failure::Config)?.config.prompt)
+    };
+    templates.iter().map(of).collect()
+}
+
+fn measured(
+    whole: &Measure<'_>,
+    prompts: Vec<PromptConfig>,
+) -> Result<Option<Vec<Baseline>>, Failure> {
+    let variants = Variant::all(whole, prompts)?;
+    let measures: Vec<Measure<'_>> =
+        variants.iter().map(|variant| variant.measure(whole)).collect();
+    let Some(evaluated) = measure_each(&measures)? else { return Ok(None) };
+    let results = evaluated.into_iter().map(|evaluated| evaluated.results);
+    Ok(Some(baselines(&variants, results)))
+}
+
+/// Small tasks that ship with whet.
+fn shipped(count: usize) -> Vec<Task> {
+    embedded::generate(Seed::new(0), count).into_iter().map(|made| made.task).collect()
+}
+
+/// An evaluation with one of several prompts.
+pub(super) struct Variant {
+    request: EvalRequest,
+    config: Config,
+    /// The template as the settings name it.
+    template: String,
+}
+
+impl Variant {
+    /// The evaluations to make with these prompts, each settled for the model.
+    pub(super) fn all(
+        whole: &Measure<'_>,
+        prompts: Vec<PromptConfig>,
+    ) -> Result<Vec<Self>, Failure> {
+        prompts.into_iter().map(|prompt| Self::of(whole, prompt)).collect()
+    }
+
+    fn of(whole: &Measure<'_>, prompt: PromptConfig) -> Result<Self, Failure> {
+        let template = prompt.template.clone();
+        let mut config = Config { prompt, ..whole.config.clone() };
+        config.eval.num_samples = 1;
+        config.eval.temperature = 0.0;
+        config.eval.k = vec![1];
+        config.prompt =
+            Measure { config: &config, observer: &Silent, ..*whole }.settled_prompt()?;
+        let out = whole.request.out.join(FOLDER).join(prompting::identity(&config.prompt));
+        let request = EvalRequest {
+            out,
+            skip_greedy: true,
+            keep_tokens: false,
+            best_of: None,
+            ..whole.request.clone()
+        };
+        Ok(Self { request, config, template })
+    }
+
+    pub(super) fn measure<'v>(&'v self, whole: &Measure<'v>) -> Measure<'v> {
+        let Self { request, config, .. } = self;
+        Measure { request, config, is_variant: true, began: Instant::now(), ..*whole }
+    }
+}
+
+/// What the evaluations with several prompts came to.
+pub(super) fn baselines(
+    variants: &[Variant],
+    results: impl Iterator<Item = Results>,
+) -> Vec<Baseline> {
+    let of = |(variant, results): (&Variant, Results)| Baseline::of(results, &variant.template);
+    variants.iter().zip(results).filter_map(of).collect()
+}
