@@ -39,7 +39,7 @@ pub(super) fn layer(layer: &Layer) -> Checked {
     match layer {
         Layer::File { text, .. } | Layer::StageFile { text, .. } => check.file(text),
         Layer::Stage { text, index, .. } => check.stage(text, *index),
-        Layer::Set { argument } => check.set(argument),
+        Layer::Set { argument } | Layer::Suite { argument, .. } => check.set(argument),
     }
     // In the order of the file, whatever order its keys are held in.
     check.out.problems.sort_by(|one, other| one.place.cmp(&other.place));
@@ -50,6 +50,7 @@ pub(super) fn layer(layer: &Layer) -> Checked {
 enum Source<'a> {
     File { path: &'a Path, line_starts: Vec<usize> },
     Set { argument: &'a str },
+    Suite { name: &'a str },
 }
 
 impl<'a> Source<'a> {
@@ -63,13 +64,14 @@ impl<'a> Source<'a> {
                 Self::File { path, line_starts }
             }
             Layer::Set { argument } => Self::Set { argument },
+            Layer::Suite { name, .. } => Self::Suite { name },
         }
     }
 
     /// The line of a file, counted from 1.
     fn line(&self, span: &Range<usize>) -> usize {
         match self {
-            Self::Set { .. } => 0,
+            Self::Set { .. } | Self::Suite { .. } => 0,
             Self::File { line_starts, .. } => {
                 line_starts.partition_point(|start| *start <= span.start)
             }
@@ -79,6 +81,7 @@ impl<'a> Source<'a> {
     fn place(&self, span: &Range<usize>) -> Place {
         match self {
             Self::Set { argument } => Place::Set { argument: (*argument).to_owned() },
+            Self::Suite { name } => Place::Suite { name: (*name).to_owned() },
             Self::File { path, line_starts } => {
                 let line = self.line(span);
                 let column = span.start - line_starts[line - 1] + 1;

@@ -35,6 +35,13 @@ pub enum Layer {
         /// The stage, counted from 0.
         index: usize,
     },
+    /// One key as a suite of tasks sets it.
+    Suite {
+        /// The name of the suite.
+        name: String,
+        /// The key and its value, written as for `Set`.
+        argument: String,
+    },
     /// `key=value` from the command line.
     Set {
         /// The argument.

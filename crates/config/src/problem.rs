@@ -38,6 +38,11 @@ pub enum Place {
         /// The argument of `--set`.
         argument: String,
     },
+    /// By the suite of tasks that is named.
+    Suite {
+        /// Its name.
+        name: String,
+    },
     /// By the algorithm that is named.
     Preset {
         /// Its name.
@@ -87,6 +92,7 @@ impl fmt::Display for Place {
             Self::File { path, line: 0, .. } => write!(f, "{}", path.display()),
             Self::File { path, line, column } => write!(f, "{}:{line}:{column}", path.display()),
             Self::Set { argument } => write!(f, "--set {argument}"),
+            Self::Suite { name } => write!(f, "--suite {name}"),
             Self::Preset { algorithm } => write!(f, "grpo.algorithm = {algorithm}"),
         }
     }

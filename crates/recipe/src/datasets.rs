@@ -13,22 +13,35 @@ use crate::observer::Observer;
 use crate::retries;
 
 /// A data set on the hub, and its relevant files.
-struct Published {
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Published {
     name: &'static str,
-    /// The prefix of their paths.
-    files: &'static str,
+    /// The prefixes of their paths.
+    files: &'static [&'static str],
     flag: &'static str,
 }
 
-const MBPP: Published =
-    Published { name: "google-research-datasets/mbpp", files: "full/", flag: "--mbpp" };
-const APPS: Published = Published { name: "codeparrot/apps", files: "train.jsonl", flag: "--apps" };
+const MBPP: Published = Published {
+    name: "google-research-datasets/mbpp",
+    files: &["full/", "sanitized/"],
+    flag: "--mbpp",
+};
+/// The full set of MBPP, for a suite.
+pub(crate) const MBPP_FULL: Published = Published { files: &["full/"], flag: "--tasks", ..MBPP };
+/// The sanitized set of MBPP, for a suite.
+pub(crate) const MBPP_SANITIZED: Published =
+    Published { files: &["sanitized/"], flag: "--tasks", ..MBPP };
+/// `HumanEval`, for a suite.
+pub(crate) const HUMANEVAL: Published =
+    Published { name: "openai/openai_humaneval", files: &["openai_humaneval/"], flag: "--tasks" };
+const APPS: Published =
+    Published { name: "codeparrot/apps", files: &["train.jsonl"], flag: "--apps" };
 
 /// The sources that are named.
 #[derive(Debug, Clone, Default)]
 pub struct SourcesNamed {
-    /// MBPP: a path, or its name on the hub.
-    pub mbpp: Option<PathBuf>,
+    /// MBPP: paths, or its name on the hub.
+    pub mbpp: Vec<PathBuf>,
     /// APPS: a path, or its name on the hub.
     pub apps: Option<PathBuf>,
     /// HumanEval: a path.
@@ -52,35 +65,50 @@ impl SourcesNamed {
     ///
     /// If the hub does not give a data set.
     pub fn origins(&self, observer: &dyn Observer) -> Result<Vec<TaskSource>, Failure> {
-        let named = [&self.mbpp, &self.apps, &self.humaneval, &self.leetcode];
-        let nothing = named.iter().all(|path| path.is_none()) && self.tasks.is_empty();
-        let by_name = nothing && !self.embedded;
+        let by_name = self.is_nothing_named() && !self.embedded;
         let mut found = Vec::new();
         let mut add = |kind, paths: Vec<PathBuf>| {
             found.extend(paths.into_iter().map(|path| (kind, path)));
         };
-        if by_name || self.mbpp.is_some() {
-            add(Some(DataSet::Mbpp), locate(DataSet::Mbpp, self.mbpp.as_deref(), observer)?);
+        for path in &self.mbpp {
+            add(Some(DataSet::Mbpp), locate(&MBPP, Some(path), observer)?);
+        }
+        if by_name {
+            add(Some(DataSet::Mbpp), locate(&MBPP, None, observer)?);
         }
         if (by_name && !self.skip_apps) || self.apps.is_some() {
-            add(Some(DataSet::Apps), locate(DataSet::Apps, self.apps.as_deref(), observer)?);
+            add(Some(DataSet::Apps), locate(&APPS, self.apps.as_deref(), observer)?);
         }
         add(Some(DataSet::HumanEval), self.humaneval.iter().cloned().collect());
         add(Some(DataSet::LeetCode), self.leetcode.iter().cloned().collect());
         add(None, self.tasks.clone());
-        let origin =
-            |(kind, path)| TaskSource { kind, path, difficulties: self.difficulties.clone() };
+        let origin = |(kind, path): (_, PathBuf)| TaskSource {
+            difficulties: self.difficulties.clone(),
+            ..TaskSource::new(kind, &path)
+        };
         Ok(found.into_iter().map(origin).collect())
+    }
+
+    /// Whether no data set and no file is named.
+    pub(crate) fn is_nothing_named(&self) -> bool {
+        self.paths().next().is_none() && self.tasks.is_empty()
+    }
+
+    /// The paths or names of data sets, each with the data set's name.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let mbpp = self.mbpp.iter().map(|path| ("MBPP", path));
+        let others =
+            [("APPS", &self.apps), ("HumanEval", &self.humaneval), ("LeetCode", &self.leetcode)];
+        mbpp.chain(others.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?))))
     }
 }
 
 /// The files of a data set: the given path, or the files on the hub.
-fn locate(
-    source: DataSet,
+pub(crate) fn locate(
+    published: &Published,
     given: Option<&Path>,
     observer: &dyn Observer,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let published = if source == DataSet::Apps { &APPS } else { &MBPP };
     match given {
         Some(path) if path.exists() || !is_name(path) => Ok(vec![path.to_owned()]),
         Some(name) => fetch(&name.to_string_lossy(), published, observer),
@@ -99,11 +127,13 @@ fn fetch(
     published: &Published,
     observer: &dyn Observer,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let beginning = if name == published.name { published.files } else { "" };
-    let wanted = |path: &str| path.starts_with(beginning) && is_table(Path::new(path));
+    let beginnings = if name == published.name { published.files } else { &[""] };
+    let wanted = |path: &str| {
+        beginnings.iter().any(|beginning| path.starts_with(beginning)) && is_table(Path::new(path))
+    };
     let watch = Watch { on_download: &on_download(observer), on_retry: retries::each(observer) };
     let fetched = Repo::dataset(name)
-        .and_then(|repo| fetch_all(&repo, &wanted, &format!("{beginning}*.parquet"), &watch));
+        .and_then(|repo| fetch_all(&repo, &wanted, &format!("{}*.parquet", beginnings[0]), &watch));
     fetched.map_err(|source: HubError| Failure::Hub {
         name: name.to_owned(),
         flag: published.flag,

@@ -218,6 +218,14 @@ pub enum Failure {
     /// A file of SFT rows has a line that is not a row.
     #[error(transparent)]
     Rows(LineError),
+    /// The tasks of a suite cannot be read.
+    #[error("{problem}")]
+    Suite {
+        /// Why not.
+        problem: String,
+        /// A suggestion for the user.
+        hint: String,
+    },
     /// Stages of a file cannot run, or not go on.
     #[error("{problem}")]
     Stages {
@@ -364,6 +372,7 @@ impl Failure {
             Self::UnknownKey { hint, .. }
             | Self::RunExists { hint, .. }
             | Self::Stages { hint, .. }
+            | Self::Suite { hint, .. }
             | Self::Server { hint, .. }
             | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),

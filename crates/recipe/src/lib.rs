@@ -9,6 +9,7 @@
 //! | [`teaching`], [`scoring`], [`validation`] | traces, rollouts and tasks, judged |
 //! | [`stages`] | the stages of a file, one after another |
 //! | [`checking`] | files of a user: what each is, and what is wrong with its lines |
+//! | [`suites`] | published tasks with their prompts and settings, by name |
 //! | [`preparing`], [`datasets`] | tasks of data sets, and where data sets are read from |
 //! | [`pairs`] | preference pairs, from judged replies and from files |
 //! | [`new_model`] | a tokenizer and an untrained model |
@@ -60,6 +61,7 @@ pub mod shell;
 pub mod solver_tasks;
 pub mod stages;
 pub mod student;
+pub mod suites;
 pub mod tasks;
 pub mod teaching;
 pub mod text;

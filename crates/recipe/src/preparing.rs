@@ -1,9 +1,10 @@
 //! Preparing: data sets in, two files of tasks out.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use whetstone_core::Seed;
 use whetstone_data::prepare::{PrepareSummary, Preparing, Split, prepare};
+use whetstone_data::source::MbppVariant;
 
 use crate::datasets::{SourcesNamed, embedded};
 use crate::failure::Failure;
@@ -29,6 +30,8 @@ pub struct PrepareRequest {
     pub ngram: usize,
     /// Only so many tasks of each source.
     pub limit: Option<usize>,
+    /// The statement and tests of a task that both publications of MBPP have.
+    pub mbpp: MbppVariant,
     /// The origin of the split of data sets.
     pub split: Split,
     /// The part of each source that is for validation, where none is published.
@@ -67,6 +70,7 @@ pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareS
         benchmarks: request.decontaminate.clone(),
         ngram: request.ngram,
         seed: request.seed,
+        mbpp: request.mbpp,
         split: request.split,
         val_fraction: request.val_fraction,
         limit: request.limit,
@@ -82,24 +86,15 @@ pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareS
 
 /// Whether a source would have to be downloaded.
 pub(crate) fn is_download(named: &SourcesNamed) -> bool {
-    let given = [&named.mbpp, &named.apps, &named.humaneval, &named.leetcode];
-    let is_missing = |path: &PathBuf| !Path::new(path).exists();
-    let nothing = given.iter().all(|path| path.is_none()) && named.tasks.is_empty();
-    (nothing && !named.embedded) || given.into_iter().flatten().any(is_missing)
+    let is_missing = |(_, path): (_, &PathBuf)| !path.exists();
+    (named.is_nothing_named() && !named.embedded) || named.paths().any(is_missing)
 }
 
 /// The sources of a request, as text.
 pub(crate) fn sources(request: &PrepareRequest) -> Vec<String> {
     let named = &request.named;
-    let given = [
-        ("MBPP", &named.mbpp),
-        ("APPS", &named.apps),
-        ("HumanEval", &named.humaneval),
-        ("LeetCode", &named.leetcode),
-    ];
-    let given = given.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
-    let mut sources: Vec<String> =
-        given.map(|(name, path)| format!("{name}: {}", path.display())).collect();
+    let given = named.paths().map(|(name, path)| format!("{name}: {}", path.display()));
+    let mut sources: Vec<String> = given.collect();
     sources.extend(named.tasks.iter().map(|path| format!("tasks: {}", path.display())));
     sources.extend(request.embedded.map(|count| format!("{count} generated tasks")));
     let solver = request.solver.as_ref();

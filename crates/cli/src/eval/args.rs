@@ -7,12 +7,13 @@ use whetstone_config::Sources;
 use whetstone_core::config::{Config, DeviceChoice};
 use whetstone_recipe::evaluation::prompts::TEMPLATES;
 use whetstone_recipe::evaluation::{BestOfRequest, EvalRequest};
+use whetstone_recipe::suites::{SUITE_TASKS, SUITES, Suite, SuiteRequest};
 
 use crate::cli::ConfigArgs;
 
 /// `whet eval`, or `whet eval compare`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = after_help())]
 pub struct EvalArgs {
     /// A subcommand instead of an evaluation.
     #[command(subcommand)]
@@ -39,9 +40,17 @@ pub enum EvalCommand {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct MeasureArgs {
-    /// Tasks to solve, one JSON object per line
-    #[arg(long, value_name = "FILE", default_value = "data/val.jsonl")]
-    pub tasks: PathBuf,
+    /// Tasks to solve, one JSON object per line; with `--suite`, the published file [default:
+    /// `data/val.jsonl`; with `--suite`, the published file on the hub]
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<PathBuf>,
+
+    /// Published tasks with the prompt, the shown tests and the settings of published figures
+    ///
+    /// One greedy sample of each task, unless flags or settings say otherwise. The suites are listed
+    /// below.
+    #[arg(long, value_name = "NAME[:VARIANT]", value_parser = Suite::named)]
+    pub suite: Option<&'static Suite>,
 
     /// The model: a directory, a .gguf file, an adapter, a name on the hub, or `embedded`; with
     /// `--server`, its name there [default: the final model of the last run, or else the setting
@@ -172,7 +181,8 @@ impl MeasureArgs {
     /// The evaluation to make.
     pub(super) fn request(&self) -> EvalRequest {
         EvalRequest {
-            tasks: self.tasks.clone(),
+            tasks: self.tasks_file(),
+            suite: self.suite.map(|suite| SuiteRequest { suite, file: self.tasks.clone() }),
             model: self.model.clone(),
             adapter: self.adapter.clone(),
             server: self.server.clone(),
@@ -195,6 +205,15 @@ impl MeasureArgs {
         }
     }
 
+    /// The file of tasks; of a suite, the one that it is written to.
+    pub(super) fn tasks_file(&self) -> PathBuf {
+        let default = || PathBuf::from("data/val.jsonl");
+        match self.suite {
+            Some(_) => self.out.join(SUITE_TASKS),
+            None => self.tasks.clone().unwrap_or_else(default),
+        }
+    }
+
     /// Settings as they were given, with flags over them.
     fn sources(&self) -> Sources {
         let mut sources = self.config.sources();
@@ -214,7 +233,16 @@ impl MeasureArgs {
     }
 }
 
-const AFTER_HELP: &str = "\
+/// The help below the flags, with every suite.
+fn after_help() -> String {
+    let name = |suite: &Suite| suite.full_name();
+    let width = SUITES.iter().map(|suite| name(suite).len()).max().unwrap_or(0);
+    let row = |suite: &Suite| format!("  {:<width$}  {}\n", name(suite), suite.about);
+    let rows: String = SUITES.iter().map(row).collect();
+    format!("{FIGURES_HELP}Suites; a name alone is its first variant:\n{rows}{SUITES_HELP}")
+}
+
+const FIGURES_HELP: &str = "\
 pass@k is the unbiased estimate 1 - C(n-c,k)/C(n,k) from n samples of each task, averaged over tasks;
 k may not be larger than n. Its 95 % interval covers the choice of tasks: tasks are resampled, never
 samples; below 100 tasks it is a Wilson interval with the effective n. Greedy is pass@1 with greedy
@@ -240,11 +268,18 @@ OUT/evaluation_results.json has every figure, by source, by difficulty and by ta
 every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.
 To resume a killed evaluation, run the same command again.
 
+";
+
+const SUITES_HELP: &str = "\
+Its tasks are written to OUT/tasks.jsonl; OUT/evaluation_results.json names the suite and has their digest.
+
 Examples:
   whet eval                                    the final model of the last run, on data/val.jsonl
   whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
   whet eval --tasks data/val.jsonl --model embedded --dry-run
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
+  whet eval --suite humaneval --model Qwen/Qwen2.5-Coder-0.5B-Instruct --out eval/humaneval
+  whet eval --suite mbpp-sanitized:plain --tasks sanitized-mbpp.json --out eval/mbpp
   whet eval --server http://gpu7:8000/v1 --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
   whet eval --num-samples 16 --reward-model runs/rm-1/outputs/final_model --best-of 4,16 --out eval/best

@@ -42,7 +42,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
             } else {
                 printer.raw(&summary::text(&results, &args.out, printer))?;
                 let report = NextCommand::whet("report").path(&args.out);
-                report.words("--tasks").path(&args.tasks).say(printer);
+                report.words("--tasks").path(&args.tasks_file()).say(printer);
             }
             Ok(ending(&results))
         }

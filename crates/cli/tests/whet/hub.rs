@@ -18,12 +18,18 @@ fn rows(ids: std::ops::Range<usize>) -> Vec<u8> {
     ids.map(|id| row(id).to_string()).collect::<Vec<_>>().join("\n").into_bytes()
 }
 
+fn sanitized_row() -> Vec<u8> {
+    let row = json!({"task_id": 11, "prompt": "Revised by hand.", "code": "one of the sanitized",
+        "test_imports": [], "test_list": ["assert f()"]});
+    row.to_string().into_bytes()
+}
+
 fn hub() -> HubServer {
-    let (train, test) = (rows(600..680), rows(11..31));
+    let (train, test, sanitized) = (rows(600..680), rows(11..31), sanitized_row());
     let files: [(&str, &[u8]); 4] = [
         ("full/train-00000-of-00001.jsonl", &train),
         ("full/test-00000-of-00001.jsonl", &test),
-        ("sanitized/test-00000-of-00001.jsonl", b"not asked for"),
+        ("sanitized/test-00000-of-00001.jsonl", &sanitized),
         ("README.md", b"# MBPP"),
     ];
     HubServer::start(Holding::new(&format!("datasets/{NAME}"), &files))
@@ -43,11 +49,12 @@ fn a_data_set_that_is_not_named_comes_from_the_hub_once() {
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let tasks = (&report["train"]["tasks"], &report["val"]["tasks"]);
     assert_eq!(tasks, (&80.into(), &20.into()), "{}", ran.out);
-    assert_eq!(hub.transfers(), 2, "two files, and not the README");
+    assert_eq!(report["mbpp"]["sanitized"], 1, "{}", ran.out);
+    assert_eq!(hub.transfers(), 3, "three files, and not the README");
     // Again, by its name: it is here already, and the same comes of it.
     let again = prepare(dir.path(), &hub.url(), &["--mbpp", NAME, "--json"]);
     assert_eq!(again.code, 0, "{}", again.err);
-    assert_eq!(hub.transfers(), 2);
+    assert_eq!(hub.transfers(), 3);
     // And without a hub.
     drop(hub);
     let last = prepare(dir.path(), "http://127.0.0.1:9", &["--skip-apps", "--json"]);

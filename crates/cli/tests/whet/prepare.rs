@@ -26,6 +26,24 @@ fn prepare(folder: &Path, more: &str, flags: &[&str]) -> Ran {
 }
 
 #[test]
+fn both_files_of_mbpp_are_one_set_of_tasks_in_the_variant_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("mbpp.jsonl"), lines(&[row(11), row(600), row(601)])).unwrap();
+    let sanitized = json!([{"task_id": 11, "prompt": "Revised by hand.", "code": "another",
+        "test_imports": [], "test_list": ["assert g()"]}]);
+    fs::write(dir.path().join("sanitized-mbpp.json"), sanitized.to_string()).unwrap();
+    let command = ["data", "prepare", "--mbpp", "mbpp.jsonl", "sanitized-mbpp.json"];
+    let ran = whet_in(dir.path(), &command);
+    let said = "MBPP: 1 task with the sanitized statement and tests, 2 as first published";
+    assert!(ran.out.contains(said), "{}{}", ran.out, ran.err);
+    let val = |dir: &Path| fs::read_to_string(dir.join("data/val.jsonl")).unwrap();
+    assert!(val(dir.path()).contains("Revised by hand."), "{}", val(dir.path()));
+    let ran = whet_in(dir.path(), &[&command[..], &["--mbpp-variant", "first"]].concat());
+    assert!(!ran.out.contains("MBPP: "), "{}", ran.out);
+    assert!(val(dir.path()).contains("w11x0"), "{}", val(dir.path()));
+}
+
+#[test]
 fn mbpp_is_split_as_it_was_published_unless_asked_otherwise() {
     let dir = tempfile::tempdir().unwrap();
     let rows: Vec<_> = (6..=12).chain(509..=512).map(row).collect();

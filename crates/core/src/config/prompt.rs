@@ -13,8 +13,8 @@ use crate::prompt::PromptTemplate;
 #[serde(default, deny_unknown_fields)]
 pub struct PromptConfig {
     /// The text around the problem: `unified` asks for thinking in tags and then code, `plain` for
-    /// code, `evalplus` and `mbpp` have the words of these benchmarks, `completion` is the problem
-    /// alone without a chat template; or the path of a template file. `auto` is the prompt that the
+    /// code, `evalplus`, `qwen` and `mbpp` have the words of published figures, `completion` is the
+    /// problem alone without a chat template; or the path of a template file. `auto` is the prompt that the
     /// student was trained with by whet, or else `plain`; for teachers, and for a student that
     /// learns from their traces, `unified`. A run keeps the text of a file, not its path.
     /// `docs/guides/prompts.md` describes templates.

@@ -19,10 +19,11 @@ use crate::program::Language;
 use crate::task::{TaskView, VisibleTests};
 
 /// The templates that ship with whet, by name.
-pub const BUILT_IN: [(&str, &str); 5] = [
+pub const BUILT_IN: [(&str, &str); 6] = [
     (UNIFIED, include_str!("../../../../assets/prompts/unified.jinja")),
     ("plain", include_str!("../../../../assets/prompts/plain.jinja")),
     ("evalplus", include_str!("../../../../assets/prompts/evalplus.jinja")),
+    ("qwen", include_str!("../../../../assets/prompts/qwen.jinja")),
     ("mbpp", include_str!("../../../../assets/prompts/mbpp.jinja")),
     ("completion", include_str!("../../../../assets/prompts/completion.jinja")),
 ];

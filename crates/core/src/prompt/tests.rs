@@ -112,6 +112,22 @@ fn the_plain_prompt_asks_for_code_alone_and_leaves_the_system_line_to_the_model(
 }
 
 #[test]
+fn qwen_asks_as_its_published_figures_were_measured() {
+    let prompt = prompt("qwen", ASSERTS);
+    let system =
+        "You are an intelligent programming assistant to produce Python algorithmic solutions";
+    assert_eq!((prompt.system.as_str(), prompt.prefill.as_str()), (system, "```python\n"));
+    assert!(
+        prompt
+            .user
+            .starts_with("Can you complete the following Python function?\n```python\n\"\"\"\n"),
+        "{}",
+        prompt.user
+    );
+    assert!(prompt.user.ends_with("\n\"\"\"\n```\n"), "{}", prompt.user);
+}
+
+#[test]
 fn evalplus_shows_the_test_in_a_docstring_and_begins_the_answer() {
     let prompt = prompt("evalplus", ASSERTS);
     let user = "Please provide a self-contained Python script that solves the following problem in a markdown code \

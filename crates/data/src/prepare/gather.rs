@@ -14,7 +14,7 @@ use super::split::Split;
 use crate::part::Partition;
 use crate::solver::models::SOURCE as MODELS;
 use crate::solver::{ModelFile, ModelOutcome};
-use crate::source::{self, DataSet, InputFile, SourceRow, TaskSource, What};
+use crate::source::{self, DataSet, InputFile, MbppVariant, SourceRow, TaskSource, What};
 
 /// A task, as far as preparing needs it. The task itself is its line.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(super) struct PreparedTask {
     pub(super) id: TaskId,
     pub(super) source: String,
     pub(super) rank: Rank,
+    /// The publication of a task of MBPP.
+    pub(super) mbpp: Option<MbppVariant>,
     /// The half it belongs to, where its maker said so.
     pub(super) part: Option<Partition>,
     pub(super) line: String,
@@ -66,10 +68,26 @@ pub(super) struct Gathered {
     pub(super) bad: Vec<BadRow>,
     pub(super) left_out: Vec<LeftOutFile>,
     pub(super) sources: BTreeMap<String, Counts>,
-    places: HashMap<TaskId, (PathBuf, u64)>,
+    /// The publication of MBPP whose statement and tests a task gets if both have it.
+    preferred: MbppVariant,
+    places: HashMap<TaskId, FirstPlace>,
+}
+
+/// The first task with an id.
+#[derive(Debug)]
+struct FirstPlace {
+    /// Its index in the entries.
+    entry: usize,
+    file: PathBuf,
+    row: u64,
 }
 
 impl Gathered {
+    /// Nothing yet.
+    pub(super) fn new(preferred: MbppVariant) -> Self {
+        Self { preferred, ..Self::default() }
+    }
+
     /// Reads a benchmark. Its bad rows are findings too: a row that is not read decontaminates
     /// nothing.
     pub(super) fn benchmark(
@@ -77,7 +95,7 @@ impl Gathered {
         path: &Path,
         known: &mut Benchmarks,
     ) -> Result<Vec<InputFile>, PrepareError> {
-        let origin = TaskSource { kind: None, path: path.to_owned(), difficulties: Vec::new() };
+        let origin = TaskSource::new(None, path);
         let (before, bad_before) = (known.tasks.len(), self.bad.len());
         let inputs = source::read(&origin, &mut |found| match found.what {
             What::Task(task, _) => {
@@ -170,7 +188,8 @@ impl Gathered {
                 self.count(&source).rows += 1;
                 let rank = Rank::DataSet(found.kind.unwrap_or(DataSet::Tasks));
                 let part = split.part(found.kind, &task.id);
-                let entry = PreparedTask { part, ..known.entry(&task, line, source, rank) };
+                let mbpp = found.mbpp;
+                let entry = PreparedTask { part, mbpp, ..known.entry(&task, line, source, rank) };
                 self.add(entry, found.file, found.row);
             }
             What::Bad(reason) => {
@@ -186,15 +205,24 @@ impl Gathered {
     }
 
     fn add(&mut self, entry: PreparedTask, file: &Path, row: u64) {
-        if let Some((first, line)) = self.places.get(&entry.id) {
-            let reason =
-                format!("task id `{}` stands already in {}:{line}", entry.id, first.display());
-            self.count(&entry.source).bad += 1;
-            self.name(file, row, reason);
+        let Some(first) = self.places.get(&entry.id) else {
+            let place = FirstPlace { entry: self.entries.len(), file: file.to_owned(), row };
+            self.places.insert(entry.id.clone(), place);
+            self.entries.push(entry);
+            return;
+        };
+        let at = first.entry;
+        if is_other_variant(&self.entries[at], &entry) {
+            self.count(&entry.source).left_out += 1;
+            if entry.mbpp == Some(self.preferred) {
+                self.entries[at] = entry;
+            }
             return;
         }
-        self.places.insert(entry.id.clone(), (file.to_owned(), row));
-        self.entries.push(entry);
+        let (id, place) = (&entry.id, first.file.display());
+        let reason = format!("task id `{id}` stands already in {place}:{}", first.row);
+        self.count(&entry.source).bad += 1;
+        self.name(file, row, reason);
     }
 
     fn count(&mut self, source: &str) -> &mut Counts {
@@ -208,12 +236,18 @@ impl Gathered {
     }
 }
 
+/// Whether two tasks of one id are MBPP's first and its sanitized task.
+fn is_other_variant(one: &PreparedTask, other: &PreparedTask) -> bool {
+    one.mbpp.is_some() && other.mbpp.is_some() && one.mbpp != other.mbpp
+}
+
 impl Benchmarks {
     fn entry(&self, task: &Task, line: String, source: String, rank: Rank) -> PreparedTask {
         PreparedTask {
             id: task.id.clone(),
             source,
             rank,
+            mbpp: None,
             part: None,
             line,
             compared: Compared::of(task),

@@ -35,14 +35,14 @@ pub use self::error::PrepareError;
 use self::gather::{Benchmarks, Gathered, PreparedTask};
 use self::report::NAMED;
 pub use self::report::{
-    BadRow, By, Contaminated, Counts, Duplicate, Half, LeftOutFile, PrepareSummary,
+    BadRow, By, Contaminated, Counts, Duplicate, Half, LeftOutFile, MbppCounts, PrepareSummary,
 };
 pub use self::split::Split;
 pub(crate) use self::split::halves;
 pub use self::write::{REPORT, TRAIN, VAL};
 use crate::part::Partition;
 use crate::solver::ModelFile;
-use crate::source::{DataSet, InputFile, TaskSource};
+use crate::source::{DataSet, InputFile, MbppVariant, TaskSource};
 
 /// Words in a row that make a task known to a benchmark.
 pub const DEFAULT_NGRAM: usize = 13;
@@ -61,6 +61,8 @@ pub struct Preparing<'a> {
     pub ngram: usize,
     /// The seed.
     pub seed: Seed,
+    /// The statement and tests of a task that both publications of MBPP have.
+    pub mbpp: MbppVariant,
     /// The origin of the split of data sets.
     pub split: Split,
     /// The part of each source that is for validation, between 0 and 1, where none is published.
@@ -79,7 +81,7 @@ pub fn prepare(preparing: &Preparing<'_>) -> Result<PrepareSummary, PrepareError
     if preparing.origins.is_empty() && made.is_empty() && models.is_empty() {
         return Err(PrepareError::NoSource);
     }
-    let mut gathered = Gathered::default();
+    let mut gathered = Gathered::new(preparing.mbpp);
     let (known, benchmarks) = read_benchmarks(preparing, &mut gathered)?;
     read_sources(preparing, &mut gathered, &known)?;
     write::check_names(preparing.out, gathered.inputs.iter().chain(&benchmarks))?;
@@ -155,6 +157,7 @@ fn begin(
         inputs: std::mem::take(&mut gathered.inputs),
         benchmarks,
         sources: std::mem::take(&mut gathered.sources),
+        mbpp: MbppCounts::default(),
         train: half(TRAIN),
         val: half(VAL),
         bad: std::mem::take(&mut gathered.bad),
@@ -214,6 +217,7 @@ fn split_all(
         let free = entries.iter().filter(|entry| entry.part.is_none()).count();
         let mut parts = split::halves(free, preparing.val_fraction);
         for entry in entries {
+            report.mbpp.add(entry.mbpp);
             match entry.part.or_else(|| parts.next()).unwrap_or(Partition::Train) {
                 Partition::Train => {
                     counts.train += 1;

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::split::Split;
 use crate::solver::LeftOutKind;
-use crate::source::InputFile;
+use crate::source::{InputFile, MbppVariant};
 
 /// Findings of one sort that are named; the rest are counted.
 pub(super) const NAMED: usize = 10_000;
@@ -38,6 +38,9 @@ pub struct PrepareSummary {
     pub ngram: Option<usize>,
     /// Row counts per source.
     pub sources: BTreeMap<String, Counts>,
+    /// Tasks of MBPP by publication, where some are of the sanitized set.
+    #[serde(skip_serializing_if = "MbppCounts::is_first_only")]
+    pub mbpp: MbppCounts,
     /// The tasks to learn from.
     pub train: Half,
     /// The tasks to measure with.
@@ -60,7 +63,8 @@ pub struct Counts {
     pub rows: u64,
     /// Rows that are not tasks.
     pub bad: u64,
-    /// Tasks of a difficulty that was not asked for, and models that make no task.
+    /// Tasks of a difficulty that was not asked for, models that make no task, and rows of MBPP
+    /// whose task was made from the other publication.
     pub left_out: u64,
     /// Tasks that a benchmark would recognise.
     pub contaminated: u64,
@@ -72,6 +76,30 @@ pub struct Counts {
     pub train: u64,
     /// Tasks to measure with.
     pub val: u64,
+}
+
+/// Tasks of MBPP that were written, by the publication of their statement and tests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct MbppCounts {
+    /// As in the full set.
+    pub first: u64,
+    /// As in the sanitized set.
+    pub sanitized: u64,
+}
+
+impl MbppCounts {
+    /// Counts one task.
+    pub(super) fn add(&mut self, variant: Option<MbppVariant>) {
+        match variant {
+            Some(MbppVariant::First) => self.first += 1,
+            Some(MbppVariant::Sanitized) => self.sanitized += 1,
+            None => {}
+        }
+    }
+
+    fn is_first_only(&self) -> bool {
+        self.sanitized == 0
+    }
 }
 
 /// One of the two files.

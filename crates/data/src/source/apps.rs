@@ -102,7 +102,7 @@ fn id(row: &mut Object, half: Option<&str>) -> Result<TaskId, RowProblem> {
 }
 
 /// The question, and the code that an answer has to start from.
-fn statement(question: &str, starter: Option<&str>) -> String {
+pub(super) fn statement(question: &str, starter: Option<&str>) -> String {
     match starter {
         Some(code) => format!(
             "{}\n\nStart from this code:\n\n```python\n{}\n```",

@@ -2,8 +2,9 @@
 //!
 //! A path to a file is that file. A folder contains tables, searched recursively, of one format:
 //! parquet if there is any, else lines, else arrays; and the problems of APPS, one folder each. The
-//! sanitized files of MBPP repeat problems of the full set, so if a folder has both, the full set
-//! is used. Skipped files are reported. The order is that of the names, never the disk's.
+//! sanitized set of MBPP, which its authors publish as an array beside the lines of the full set, is
+//! read too, in one format of its own. Skipped files are reported. The order is that of the names,
+//! never the disk's.
 
 use std::fs;
 use std::io;
@@ -78,22 +79,20 @@ fn look_into(folder: &Path, depth: usize, files: &mut Files) -> Result<(), Sourc
     Ok(())
 }
 
-/// Keeps the tables of one format, and of MBPP the full set.
+/// Keeps the tables of one format, and the sanitized ones of one format.
 fn choose(files: &mut Files) {
-    let best = files.tables.iter().map(|(_, encoding)| encoding.format).min();
-    keep(files, |_, format| Some(format) == best);
-    if files.tables.iter().any(|(path, _)| !is_sanitized(path)) {
-        keep(files, |path, _| !is_sanitized(path));
-    }
-    files.passed_over.sort();
-}
-
-fn keep(files: &mut Files, wanted: impl Fn(&Path, TableFormat) -> bool) {
-    let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut files.tables)
-        .into_iter()
-        .partition(|(path, encoding)| wanted(path, encoding.format));
+    let best = |sanitized: bool| -> Option<TableFormat> {
+        let alike = files.tables.iter().filter(|(path, _)| is_sanitized(path) == sanitized);
+        alike.map(|(_, encoding)| encoding.format).min()
+    };
+    let (full, sanitized) = (best(false), best(true));
+    let (kept, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut files.tables).into_iter().partition(|(path, encoding)| {
+            Some(encoding.format) == if is_sanitized(path) { sanitized } else { full }
+        });
     files.tables = kept;
     files.passed_over.extend(others.into_iter().map(|(path, _)| path));
+    files.passed_over.sort();
 }
 
 fn is_sanitized(path: &Path) -> bool {
@@ -123,11 +122,24 @@ mod tests {
     #[test]
     fn a_folder_stands_for_its_tables_of_one_format() {
         check(&["b.jsonl", "a.jsonl.gz", "readme.md"], &["a.jsonl.gz", "b.jsonl"], &[]);
-        check(&["mbpp.jsonl", "sanitized-mbpp.json"], &["mbpp.jsonl"], &["sanitized-mbpp.json"]);
         check(
-            &["full/train-0.parquet", "sanitized/train-0.parquet", "infos.json", ".x.parquet"],
+            &["full/train-0.parquet", "infos.json", ".x.parquet"],
             &["full/train-0.parquet"],
-            &["infos.json", "sanitized/train-0.parquet"],
+            &["infos.json"],
+        );
+    }
+
+    #[test]
+    fn the_sanitized_files_of_mbpp_have_a_format_of_their_own() {
+        check(
+            &["mbpp.jsonl", "mbpp.json", "sanitized-mbpp.json"],
+            &["mbpp.jsonl", "sanitized-mbpp.json"],
+            &["mbpp.json"],
+        );
+        check(
+            &["full/a.parquet", "full/b.json", "sanitized/a.parquet", "sanitized/b.json"],
+            &["full/a.parquet", "sanitized/a.parquet"],
+            &["full/b.json", "sanitized/b.json"],
         );
         check(&["sanitized/a.parquet"], &["sanitized/a.parquet"], &[]);
     }

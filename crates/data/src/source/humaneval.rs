@@ -40,7 +40,7 @@ pub(super) fn task(mut row: Object) -> Result<Mapped, RowProblem> {
 }
 
 /// The lines of `prompt` above the function that is asked for.
-fn before_the_function<'a>(prompt: &'a str, name: &str) -> &'a str {
+pub(super) fn before_the_function<'a>(prompt: &'a str, name: &str) -> &'a str {
     let head = format!("def {name}(");
     let starts = prompt.match_indices(&head).map(|(at, _)| at);
     let at = starts.into_iter().find(|&at| at == 0 || prompt[..at].ends_with('\n'));

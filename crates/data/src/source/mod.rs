@@ -15,10 +15,13 @@ mod apps;
 mod apps_folder;
 mod apps_tests;
 mod error;
+mod evalplus;
 mod files;
 mod humaneval;
 mod leetcode;
+mod livecodebench;
 mod mbpp;
+mod packed;
 mod plain;
 mod read;
 mod row;
@@ -26,6 +29,7 @@ pub(crate) mod table;
 
 pub use apps::Difficulty;
 pub use error::SourceError;
+pub use mbpp::{MbppTests, MbppVariant, ShownTests};
 pub(crate) use read::digest;
 pub use read::{InputFile, SourceRow, TaskSource, What, read};
 pub(crate) use row::brief;
@@ -49,14 +53,27 @@ pub enum DataSet {
     HumanEval,
     /// `LeetCodeDataset`: methods of a class, with helpers for lists and trees.
     LeetCode,
+    /// `EvalPlus`: HumanEval and sanitized MBPP with more inputs.
+    EvalPlus,
+    /// `LiveCodeBench`: problems of contests by date.
+    LiveCodeBench,
     /// Tasks in our own line format.
     Tasks,
 }
 
 impl DataSet {
     /// Every kind, in the order in which a file's columns are tried. HumanEval comes before MBPP:
-    /// both may have a `prompt`. LeetCode has all columns of HumanEval, and more.
-    const ALL: [Self; 5] = [Self::Tasks, Self::LeetCode, Self::HumanEval, Self::Apps, Self::Mbpp];
+    /// both may have a `prompt`. LeetCode has all columns of HumanEval, and more; so has `EvalPlus`, and its
+    /// table on the hub those of MBPP.
+    const ALL: [Self; 7] = [
+        Self::Tasks,
+        Self::LeetCode,
+        Self::EvalPlus,
+        Self::HumanEval,
+        Self::LiveCodeBench,
+        Self::Apps,
+        Self::Mbpp,
+    ];
 
     /// The name in ids, reports and counts.
     pub fn name(self) -> &'static str {
@@ -65,6 +82,8 @@ impl DataSet {
             Self::Apps => "apps",
             Self::HumanEval => "humaneval",
             Self::LeetCode => "leetcode",
+            Self::EvalPlus => "evalplus",
+            Self::LiveCodeBench => "livecodebench",
             Self::Tasks => "tasks",
         }
     }
@@ -76,6 +95,8 @@ impl DataSet {
             Self::Apps => apps::COLUMNS,
             Self::HumanEval => humaneval::COLUMNS,
             Self::LeetCode => leetcode::COLUMNS,
+            Self::EvalPlus => evalplus::COLUMNS,
+            Self::LiveCodeBench => livecodebench::COLUMNS,
             Self::Tasks => plain::COLUMNS,
         }
     }

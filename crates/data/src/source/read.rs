@@ -14,7 +14,10 @@ use super::apps::{AppsFilter, Difficulty};
 use super::error::SourceError;
 use super::row::{Mapped, brief};
 use super::table::{self, Encoding, TableError};
-use super::{DataSet, apps, apps_folder, files, humaneval, leetcode, mbpp, plain};
+use super::{
+    DataSet, MbppTests, MbppVariant, apps, apps_folder, evalplus, files, humaneval, leetcode,
+    livecodebench, mbpp, plain,
+};
 
 /// The source of tasks, and a filter.
 #[derive(Debug, Clone)]
@@ -25,6 +28,16 @@ pub struct TaskSource {
     pub path: PathBuf,
     /// Difficulties of APPS that are wanted; none means all.
     pub difficulties: Vec<Difficulty>,
+    /// Tests of MBPP that are shown and judged by.
+    pub mbpp: MbppTests,
+}
+
+impl TaskSource {
+    /// All tasks of a file or folder.
+    pub fn new(kind: Option<DataSet>, path: &Path) -> Self {
+        let path = path.to_owned();
+        Self { kind, path, difficulties: Vec::new(), mbpp: MbppTests::default() }
+    }
 }
 
 /// A row and its position.
@@ -36,6 +49,8 @@ pub struct SourceRow<'a> {
     pub row: u64,
     /// The data set, where it is known.
     pub kind: Option<DataSet>,
+    /// The publication of a row of MBPP.
+    pub mbpp: Option<MbppVariant>,
     /// The result of the row.
     pub what: What,
 }
@@ -94,6 +109,7 @@ fn read_table(
     let mut kind = origin.kind;
     let absolute = std::path::absolute(path).map_err(SourceError::at(path))?;
     let place = AppsFilter { half: files::half(&absolute), difficulties: &origin.difficulties };
+    let options = Options { place, mbpp: origin.mbpp };
     let read = table::columns(path, encoding).and_then(|columns| {
         if let Some(columns) = columns {
             match known(kind, &columns) {
@@ -102,8 +118,10 @@ fn read_table(
             }
         }
         table::read(path, encoding, &mut |row, object| {
-            let (what, flow) = look_at(object, &mut kind, place);
-            each(SourceRow { file: path, row, kind, what });
+            let mbpp = object.as_ref().ok().map(MbppVariant::of);
+            let (what, flow) = look_at(object, &mut kind, options);
+            let mbpp = mbpp.filter(|_| kind == Some(DataSet::Mbpp));
+            each(SourceRow { file: path, row, kind, mbpp, what });
             flow
         })
     });
@@ -113,7 +131,7 @@ fn read_table(
         Err(TableError::Broken { row, problem }) => {
             let rest = if row == 0 { "" } else { "; the rest of the file was not read" };
             let what = What::Bad(format!("{problem}{rest}"));
-            each(SourceRow { file: path, row, kind, what });
+            each(SourceRow { file: path, row, kind, mbpp: None, what });
             Ok(())
         }
     }
@@ -124,7 +142,7 @@ fn read_table(
 fn look_at(
     object: Result<Object, String>,
     kind: &mut Option<DataSet>,
-    place: AppsFilter<'_>,
+    options: Options<'_>,
 ) -> (What, ControlFlow<()>) {
     let object = match object {
         Ok(object) => object,
@@ -135,15 +153,24 @@ fn look_at(
         return (What::Bad(problem), ControlFlow::Break(()));
     };
     *kind = Some(known);
-    (map(object, known, place), ControlFlow::Continue(()))
+    (map(object, known, options), ControlFlow::Continue(()))
 }
 
-fn map(object: Object, kind: DataSet, place: AppsFilter<'_>) -> What {
+/// How rows of a source are read.
+#[derive(Clone, Copy)]
+struct Options<'a> {
+    place: AppsFilter<'a>,
+    mbpp: MbppTests,
+}
+
+fn map(object: Object, kind: DataSet, options: Options<'_>) -> What {
     let mapped = match kind {
-        DataSet::Mbpp => mbpp::task(object),
-        DataSet::Apps => apps::task(object, place),
+        DataSet::Mbpp => mbpp::task(object, options.mbpp),
+        DataSet::Apps => apps::task(object, options.place),
         DataSet::HumanEval => humaneval::task(object),
         DataSet::LeetCode => leetcode::task(object),
+        DataSet::EvalPlus => evalplus::task(object),
+        DataSet::LiveCodeBench => livecodebench::task(object),
         DataSet::Tasks => plain::task(object),
     };
     match mapped {
@@ -204,12 +231,13 @@ fn read_problems(
     for folder in problems {
         let absolute = std::path::absolute(folder).map_err(SourceError::at(folder))?;
         let place = AppsFilter { half: files::half(&absolute), difficulties: &origin.difficulties };
+        let options = Options { place, mbpp: origin.mbpp };
         let row = apps_folder::row(folder, &mut digest).map_err(SourceError::at(folder))?;
         let what = match row {
-            Ok(object) => map(object, DataSet::Apps, place),
+            Ok(object) => map(object, DataSet::Apps, options),
             Err(problem) => What::Bad(problem),
         };
-        each(SourceRow { file: folder, row: 0, kind: Some(DataSet::Apps), what });
+        each(SourceRow { file: folder, row: 0, kind: Some(DataSet::Apps), mbpp: None, what });
     }
     Ok(digest.finalize().to_hex().to_string())
 }

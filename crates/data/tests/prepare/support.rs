@@ -10,7 +10,7 @@ use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::Task;
 use whetstone_data::Partition;
 use whetstone_data::prepare::{PrepareError, PrepareSummary, Preparing, Split, prepare};
-use whetstone_data::source::{DataSet, TaskSource};
+use whetstone_data::source::{DataSet, MbppVariant, TaskSource};
 
 /// A folder with sources, and what to prepare of them.
 pub(crate) struct Bench {
@@ -20,6 +20,7 @@ pub(crate) struct Bench {
     pub(crate) benchmarks: Vec<PathBuf>,
     pub(crate) seed: u64,
     pub(crate) limit: Option<usize>,
+    pub(crate) mbpp: MbppVariant,
 }
 
 impl Bench {
@@ -31,6 +32,7 @@ impl Bench {
             benchmarks: Vec::new(),
             seed: 42,
             limit: None,
+            mbpp: MbppVariant::default(),
         }
     }
 
@@ -44,7 +46,7 @@ impl Bench {
 
     /// Adds a source.
     pub(crate) fn source(mut self, kind: Option<DataSet>, path: &Path) -> Self {
-        self.origins.push(TaskSource { kind, path: path.to_owned(), difficulties: Vec::new() });
+        self.origins.push(TaskSource::new(kind, path));
         self
     }
 
@@ -63,6 +65,7 @@ impl Bench {
             split: Split::Seed,
             val_fraction: 0.2,
             limit: self.limit,
+            mbpp: self.mbpp,
             out: &self.dir.path().join(out),
             on_step: &|_| {},
         })
@@ -83,11 +86,16 @@ impl Bench {
     pub(crate) fn lines_of(kind: Option<DataSet>, path: &Path) -> (Vec<String>, PrepareSummary) {
         let bench = Self::new().source(kind, path);
         let report = bench.prepare().expect("a source");
-        let text = [bench.output("out/train.jsonl"), bench.output("out/val.jsonl")].concat();
-        let text = String::from_utf8(text).expect("text");
-        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        let mut lines = bench.written();
         lines.sort();
         (lines, report)
+    }
+
+    /// The lines of both halves.
+    pub(crate) fn written(&self) -> Vec<String> {
+        let text = [self.output("out/train.jsonl"), self.output("out/val.jsonl")].concat();
+        let text = String::from_utf8(text).expect("text");
+        text.lines().map(str::to_owned).collect()
     }
 }
 

@@ -34,7 +34,9 @@ pub(super) fn run(measure: &Measure<'_>) -> Result<DryRun, Failure> {
 fn plan(measure: &Measure<'_>) -> DryRun {
     let (request, tasks) = (measure.request, measure.tasks.len());
     let mut whole = DryRun::of("whet eval");
-    whole.reads(format!("{}: {}", request.tasks.display(), counted(tasks, "task")));
+    let file = || request.tasks.display().to_string();
+    let named = request.suite.as_ref().map_or_else(file, |suite| suite.suite.full_name());
+    whole.reads(format!("{named}: {}", counted(tasks, "task")));
     whole.count("tasks", tasks as u64);
     if let Some(best_of) = &request.best_of {
         whole.reads(format!("{}: a reward model", best_of.reward_model.display()));

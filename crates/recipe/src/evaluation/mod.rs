@@ -10,6 +10,7 @@ mod best_of;
 mod dry_run;
 mod given;
 mod local;
+mod of_suite;
 pub mod prompts;
 mod remote;
 
@@ -39,6 +40,8 @@ use self::prompts::measure_each;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
+use crate::scratch::Scratch;
+use crate::suites::SuiteRequest;
 use crate::text::{counted, many};
 use crate::{prompting, untested};
 
@@ -46,8 +49,10 @@ use crate::{prompting, untested};
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct EvalRequest {
-    /// The file of tasks.
+    /// The file of tasks; with a suite, the file that its tasks are written to.
     pub tasks: PathBuf,
+    /// A suite of published tasks.
+    pub suite: Option<SuiteRequest>,
     /// The model's name, if it is not that of the last run or of the settings.
     pub model: Option<String>,
     /// An adapter for the model.
@@ -101,9 +106,12 @@ pub fn run(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<Results>>, Failure> {
-    let loaded = request.sources.load(&[]).map_err(Failure::Config)?;
+    let layers = request.suite.as_ref().map(|suite| suite.suite.layers()).unwrap_or_default();
+    let loaded = request.sources.load(&layers).map_err(Failure::Config)?;
     say_left_out(&loaded, observer);
     let mut config = loaded.config;
+    let scratch = request.dry_run.then(Scratch::new).transpose()?;
+    let request = &of_suite::with_tasks(request, &config, scratch.as_ref(), observer)?;
     let tasks = tasks(request, &config, observer)?;
     let (began, is_variant) = (Instant::now(), false);
     let asked =
@@ -169,6 +177,11 @@ fn tasks(
         return Err(EvalError::NoTasks.into());
     }
     Ok(tasks)
+}
+
+/// What to do with an earlier evaluation in the same place.
+fn earlier(request: &EvalRequest) -> Earlier {
+    if request.fresh { Earlier::Forget } else { Earlier::Resume }
 }
 
 /// Shows how far a measurement is: samples are judged while others are sampled.
@@ -242,7 +255,7 @@ impl Measure<'_> {
     }
 
     fn earlier(&self) -> Earlier {
-        if self.request.fresh { Earlier::Forget } else { Earlier::Resume }
+        earlier(self.request)
     }
 
     /// The description for the results: the settings that influence a sample or its verdict, and
@@ -263,7 +276,9 @@ impl Measure<'_> {
             Sanitize::Off => None,
             Sanitize::EntryPoint => Some(("eval.sanitize", "entry_point".to_owned())),
         };
-        let settings = common.into_iter().chain(kind).chain(turns).chain(sanitize).chain(more);
+        let suite = self.request.suite.as_ref().map(|suite| ("--suite", suite.suite.full_name()));
+        let chosen = kind.into_iter().chain(turns).chain(sanitize).chain(suite);
+        let settings = common.into_iter().chain(chosen).chain(more);
         let settings: BTreeMap<String, String> =
             settings.map(|(name, value)| (name.to_owned(), value)).collect();
         // How many replies episodes may have is known once their environments are built.

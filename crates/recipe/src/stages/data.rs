@@ -6,7 +6,7 @@ use serde::Deserialize;
 use whetstone_core::Seed;
 use whetstone_data::prepare::{DEFAULT_NGRAM, PrepareSummary, Split, TRAIN, VAL};
 use whetstone_data::solver::{ModelOptions, SolverOptions};
-use whetstone_data::source::Difficulty;
+use whetstone_data::source::{Difficulty, MbppVariant};
 
 use super::job::{Job, Kind, StageEnd, Stops, figure, options};
 use super::what::What;
@@ -35,6 +35,7 @@ pub(super) const KIND: Kind = Kind {
 #[serde(default, deny_unknown_fields)]
 struct DataOptions {
     mbpp: Option<PathBuf>,
+    mbpp_variant: MbppVariant,
     apps: Option<PathBuf>,
     apps_difficulty: Vec<DifficultyOption>,
     skip_apps: bool,
@@ -121,7 +122,7 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
     }
     Ok(PrepareRequest {
         named: SourcesNamed {
-            mbpp: options.mbpp,
+            mbpp: options.mbpp.into_iter().collect(),
             apps: options.apps,
             humaneval: options.humaneval,
             leetcode: options.leetcode,
@@ -143,6 +144,7 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
         decontaminate: options.decontaminate,
         ngram: DEFAULT_NGRAM,
         limit: options.limit,
+        mbpp: options.mbpp_variant,
         split: match options.split {
             SplitOption::Official => Split::Official,
             SplitOption::Seed => Split::Seed,

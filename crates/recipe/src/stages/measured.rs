@@ -40,6 +40,7 @@ pub(super) fn measure(
         best_of: None,
         baseline_prompts: Vec::new(),
         tasks,
+        suite: None,
         model: Some(model),
         adapter: None,
         server: None,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use whetstone_core::Seed;
 use whetstone_data::prepare::{DEFAULT_NGRAM, Split};
-use whetstone_data::source::Difficulty;
+use whetstone_data::source::{Difficulty, MbppVariant};
 use whetstone_recipe::datasets::SourcesNamed;
 use whetstone_recipe::preparing::PrepareRequest;
 
@@ -16,10 +16,14 @@ use crate::cli::ConfigArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct PrepareArgs {
-    /// MBPP: `mbpp.jsonl`, `sanitized-mbpp.json`, the hub's parquet, a folder of them, or its name
-    /// on the hub
-    #[arg(long, value_name = "PATH|NAME")]
-    pub mbpp: Option<PathBuf>,
+    /// MBPP: `mbpp.jsonl`, `sanitized-mbpp.json` or both, the hub's parquet, a folder of them, or its
+    /// name on the hub
+    #[arg(long, value_name = "PATH|NAME", num_args = 1..)]
+    pub mbpp: Vec<PathBuf>,
+
+    /// Statement and tests of the 427 tasks of MBPP that were sanitized, if both files are given
+    #[arg(long, alias = "mbpp_variant", value_enum, default_value_t = MbppVariantArg::Sanitized, value_name = "WHICH")]
+    pub mbpp_variant: MbppVariantArg,
 
     /// APPS: the hub's jsonl or parquet, the folder of problems that its authors publish, or its name
     /// on the hub
@@ -127,6 +131,7 @@ impl PrepareArgs {
             decontaminate: self.decontaminate.clone(),
             ngram: self.ngram,
             limit: self.limit,
+            mbpp: self.mbpp_variant.into(),
             split: self.split.into(),
             val_fraction: self.val_fraction,
             seed,
@@ -145,6 +150,24 @@ impl PrepareArgs {
             difficulties: self.apps_difficulty.iter().map(|level| (*level).into()).collect(),
             skip_apps: self.skip_apps,
             embedded: self.embedded.is_some() || self.solver.is_named(),
+        }
+    }
+}
+
+/// Statement and tests of a task that both publications of MBPP have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MbppVariantArg {
+    /// As first published, with the challenge tests.
+    First,
+    /// As revised by hand: published figures on sanitized MBPP, and those of `EvalPlus`, have these.
+    Sanitized,
+}
+
+impl From<MbppVariantArg> for MbppVariant {
+    fn from(variant: MbppVariantArg) -> Self {
+        match variant {
+            MbppVariantArg::First => Self::First,
+            MbppVariantArg::Sanitized => Self::Sanitized,
         }
     }
 }
@@ -213,8 +236,9 @@ Files may be .jsonl, .json or .parquet, each also with .gz; for a folder, the fi
 Dropped rows, counted in the summary and in DIR/prepare.json:
   bad           not JSON, a column missing, no tests, tests too large, a duplicate id, a truncated file
                 or other columns: listed with file, row and reason; these alone count for --strict
-  left out      a difficulty of APPS that was not requested; a model that is feasible, too large for an
-                episode, or on which the solver has no certified verdict: each file with its reason
+  left out      a difficulty of APPS that was not requested; the other variant of a task of MBPP; a
+                model that is feasible, too large for an episode, or on which the solver has no
+                certified verdict: each file with its reason
   contaminated  overlaps with a benchmark of --decontaminate
   duplicates    the same statement or solution as another task's, ignoring case, layout and comments,
                 or nearly the same: 80 % of the 3-grams of words of a statement, 85 % of the 5-grams
@@ -226,6 +250,7 @@ The same inputs and seed give the same bytes.
 
 Examples:
   whet data prepare --mbpp mbpp.jsonl --apps apps/ --apps-difficulty introductory,interview
+  whet data prepare --mbpp mbpp.jsonl sanitized-mbpp.json
   whet data prepare --mbpp mbpp.jsonl --decontaminate HumanEval.jsonl.gz --strict
   whet data prepare --leetcode LeetCodeDataset-v0.3.1-train.jsonl.gz --out data/leetcode
   whet data prepare --solver 4000 --out data/solver

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use whetstone_core::survivors::Survivors;
-use whetstone_data::prepare::{Counts, PrepareSummary, REPORT, Split, TRAIN, VAL};
+use whetstone_data::prepare::{Counts, MbppCounts, PrepareSummary, REPORT, Split, TRAIN, VAL};
 use whetstone_recipe::text::many;
 
 use crate::printer::{Printer, Tone};
@@ -62,6 +62,13 @@ fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -
             "\n  MBPP is split by the seed: figures cannot be compared with published ones"
                 .to_owned(),
         );
+    }
+    let MbppCounts { first, sanitized } = report.mbpp;
+    if sanitized > 0 {
+        text.push(format!(
+            "\n  MBPP: {} with the sanitized statement and tests, {first} as first published",
+            many(sanitized, "task")
+        ));
     }
     let empty = report.train.tasks == 0 || report.val.tasks == 0;
     if empty && report.split == Split::Official && report.total().train + report.total().val > 1 {
