@@ -80,6 +80,7 @@ const DEFAULTS: [(&str, &str); 154] = [
     ("grpo.max_completion_length", "1024"),
     ("grpo.temperature", "1.0"),
     ("grpo.num_iterations", "1"),
+    ("grpo.mini_batches", "1"),
     ("grpo.mask_truncated_completions", "false"),
     ("grpo.dynamic_sampling_rounds", "0"),
     ("grpo.curriculum", "\"shuffled\""),
