@@ -103,7 +103,9 @@ pub fn of_turns(
     let units: Vec<Vec<f64>> = paid.iter().map(|turns| turns.iter().map(units).collect()).collect();
     let mut advantages = centred(&units, rule.how);
     for (turns, judged) in advantages.iter_mut().zip(judged) {
-        turns.iter_mut().for_each(|advantage| *advantage += judged);
+        for advantage in turns {
+            *advantage += judged;
+        }
     }
     Ok(advantages)
 }

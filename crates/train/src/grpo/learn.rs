@@ -12,6 +12,7 @@ use whetstone_core::config::{Config, KlIn};
 use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
 use super::Grpo;
+use super::auxiliary::{SftRows, SftSource};
 use super::batch::{Batch, MiniBatch, MiniBatchPass, Reference, TrainSequence};
 use super::budget;
 use super::learn_metrics::{LearnMeasured, PolicyMeasured, SftMeasured, UpdateMeasured};
@@ -391,20 +392,4 @@ impl<'a> Learner<'a> {
 /// The log-probabilities of trained tokens alone.
 fn of_trained(examples: &[&Example], logps: &[Vec<f64>]) -> Logps {
     examples.iter().zip(logps).map(|(example, logps)| example.of_trained(logps)).collect()
-}
-
-/// Rows to learn from in a step, beside its rollouts.
-#[derive(Clone, Copy)]
-struct SftRows<'r> {
-    of: SftSource,
-    step: u64,
-    rows: &'r [Example],
-    weight: f64,
-}
-
-/// Whose rows.
-#[derive(Debug, Clone, Copy)]
-enum SftSource {
-    Teacher,
-    SelfSft,
 }

@@ -238,7 +238,9 @@ mod tests {
     fn a_source_is_told_by_the_updates_that_had_rows_of_it() {
         let source = |norm, cosine, surprises: &[f64]| {
             let mut loss = Mean::default();
-            surprises.iter().for_each(|&surprise| loss.add(surprise));
+            for &surprise in surprises {
+                loss.add(surprise);
+            }
             Some(SftMeasured { norm, cosine, loss })
         };
         let plain = update(PolicyMeasured::default(), 1.0);

@@ -14,6 +14,7 @@
 //! sampled, by its recorded log-probabilities; or, with `grpo.importance_cap`, to the student before its
 //! first update, and a token is weighted by how much likelier that student is to say it than its sampler.
 
+mod auxiliary;
 mod batch;
 mod best;
 pub(crate) mod budget;

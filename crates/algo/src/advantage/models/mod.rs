@@ -47,7 +47,9 @@ pub(super) fn centred(episodes: &[Vec<f64>], how: AdvantageBy) -> Vec<Vec<f64>> 
 pub(super) fn weighed(mut judged: Vec<f64>, rewards: &[GroupReward], how: AdvantageBy) -> Vec<f64> {
     if let (AdvantageBy::StandardScore, Some(pay)) = (how, first(rewards)) {
         let weight = pay.against / pay.against.max(pay.weight);
-        judged.iter_mut().for_each(|advantage| *advantage *= weight);
+        for advantage in &mut judged {
+            *advantage *= weight;
+        }
     }
     judged
 }
