@@ -110,7 +110,7 @@ mod tests {
         };
         let mut step = |step: u32| {
             let chance = 0.4 + gain * f64::from(step) / 100.0;
-            let passed = (0..256).map(|_| u32::from(draw() < chance)).sum();
+            let passed: u32 = (0..256).map(|_| u32::from(draw() < chance)).sum();
             f64::from(passed) / 256.0
         };
         (0..100).map(&mut step).collect()
