@@ -86,10 +86,15 @@ pub struct GrpoConfig {
     #[schemars(range(max = 100))]
     pub dynamic_sampling_rounds: u32,
     /// Order of tasks: `shuffled` in each epoch, from easy to hard by `difficulty` (tasks without
-    /// one come last), or by the student's `pass_rate` so far, closest to one half first.
+    /// one come last), or by the student's `pass_rate` so far, closest to one half first. With
+    /// `pass_rate` a task that every rollout of its last two visits solved, or none did (at least 8
+    /// rollouts), is left out; a tenth of these is looked at again in each epoch, as at most a tenth of
+    /// it. Nothing is known in the first epoch, which is shuffled.
     pub curriculum: Curriculum,
     /// Consecutive steps in which every group is dead, or in which no rollout passes a test, after
-    /// which the run stops; 0 never stops.
+    /// which the run stops; 0 never stops. While other tasks can be learnt from, steps do not count
+    /// that met hopeless tasks alone: tasks that were always or never solved in their last visit
+    /// (`curriculum = "pass_rate"`), or that are harder than all that were ever solved (`"difficulty"`).
     pub patience_steps: u32,
 }
 
@@ -167,7 +172,7 @@ pub enum Curriculum {
     Shuffled,
     /// From easy to hard, by the tasks' `difficulty`.
     Difficulty,
-    /// By the student's pass rate so far, closest to one half first.
+    /// By the student's pass rate so far, closest to one half first, without those that teach nothing.
     PassRate,
 }
 

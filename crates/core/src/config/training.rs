@@ -24,7 +24,8 @@ pub struct DualSourceConfig {
     #[schemars(range(min = 1, max = 1024))]
     pub self_sft_top_k: u32,
     /// KL divergence from the reference, in nats per token, above which the weights of the two
-    /// cross-entropies are multiplied by `kl_budget / divergence`. 0 means no budget.
+    /// cross-entropies are multiplied by `kl_budget / divergence`, and an alarm rings, which is all that
+    /// it does in PPO. 0 means no budget.
     #[schemars(range(min = 0.0))]
     pub kl_budget: f64,
 }

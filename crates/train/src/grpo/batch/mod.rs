@@ -22,10 +22,8 @@ use serde::Serialize;
 use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_algo::{Advantages, Mean, OwnedAdvantages, Totals};
-use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
-use whetstone_core::outcome::Evidence;
-use whetstone_rollout::collect::{Group, Rollout, Turn};
+use whetstone_rollout::collect::{Group, Turn};
 
 pub(super) use self::mini_batches::{MiniBatch, MiniBatchPass};
 use self::turns::turn_advantages;
@@ -119,8 +117,8 @@ impl Batch {
                 None => group.is_dead(rule.floor),
             };
             batch.dead_groups += usize::from(is_dead);
-            batch.solved_groups += usize::from(is_dead && is_solved(group));
-            batch.unsolved_groups += usize::from(is_dead && is_unsolved(group));
+            batch.solved_groups += usize::from(is_dead && group.is_solved());
+            batch.unsolved_groups += usize::from(is_dead && group.is_unsolved());
             if at < counting && (!is_dead || config.grpo.dead_groups == DeadGroups::Keep) {
                 let (advantages, turns) = (&advantages, turns.as_deref());
                 batch.add(config, &GroupAdvantages { at, group, advantages, turns, is_dead });
@@ -150,7 +148,7 @@ impl Batch {
                 None => EpisodeAdvantage::Whole(advantage),
             };
             let is_masked = |(_, turn): &(usize, &Turn)| {
-                config.grpo.mask_truncated_completions && turn.completion.finish == Finish::Length
+                config.grpo.mask_truncated_completions && turn.is_cut_off()
             };
             let (masked, whole): (Vec<_>, Vec<_>) =
                 rollout.turns.iter().enumerate().partition(is_masked);
@@ -276,19 +274,6 @@ impl<'a> From<Advantages<'a>> for SavedAdvantages<'a> {
             Advantages::Tokens(advantages) => Self::Tokens(advantages),
         }
     }
-}
-
-/// Whether every rollout of a group passes.
-fn is_solved(group: &Group) -> bool {
-    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_solved())
-}
-
-/// Whether no rollout of a group passes. One that was not run says nothing.
-fn is_unsolved(group: &Group) -> bool {
-    let fails = |rollout: &Rollout| {
-        rollout.outcome.evidence != Evidence::NotRun && !rollout.outcome.is_solved()
-    };
-    !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
 /// Turns of a rollout as sequences to learn from.

@@ -1,8 +1,10 @@
 //! What becomes of the rollouts of a step.
 
 use serde_json::json;
+use whetstone_core::completion::Finish;
 use whetstone_core::config::{AdvantageBy, KlEstimator, KlIn};
 use whetstone_core::verdict::Verdict;
+use whetstone_rollout::collect::Rollout;
 
 use super::*;
 use crate::testing::{Said, group, rollout, rollout_as, settings};
