@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
     let start = Instant::now();
     let config = load(&args.config)?.config;
     let seed = Seed::new(args.seed.unwrap_or(config.seed));
-    let report = preparing::run(&args.request(seed), &printer)?;
+    let report = preparing::run(&args.request(seed, &config), &printer)?;
     if args.json {
         printer.json(&report)?;
     } else {
