@@ -24,7 +24,22 @@ def cause(name, line, task, plus, verdicts):
         return "extraction: whet finds another program in the reply", verdicts["reply"]
     if name == "evalplus":
         return of_evalplus(line, task, plus, verdicts)
+    if verdicts["whet"] == "syntax_error" and is_body(line["program"], task):
+        return "the body of a function alone: the prompt's head is put before it", verdicts[name]
     return "unexplained", f"whet says {verdicts['whet']}, {name} says {verdicts[name]}"
+
+
+def is_body(program, task):
+    """Whether a program is none by itself, but one behind HumanEval's prompt."""
+    return task["set"] == "humaneval" and not compiles(program) and compiles(task["prompt"] + "\n" + program)
+
+
+def compiles(text):
+    try:
+        compile(text, "program", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def of_evalplus(line, task, plus, verdicts):

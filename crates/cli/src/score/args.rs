@@ -147,7 +147,8 @@ report. A line that is not a rollout of a known task goes to OUT.rejected.jsonl 
 line number and the reason. To resume a killed run, run the same command again.
 
 A program is found in these replies, in this order, after any `<think>…</think>` or `[PLAN]…[/PLAN]`:
-  ```python … ```          the last closed block in the task's language: also py, python3, js, javascript, ~~~
+  ```python … ```          the last closed block in the task's language (also py, python3, js, javascript, ~~~); in
+                            Python the last one that defines a function or a class, if one does
   ``` … ```                else the last closed block of any kind
   ```python …              else a block that is not closed; it counts as cut off
   def add(a, b): …         else a whole reply that is Python and nothing else

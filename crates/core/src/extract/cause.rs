@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::Form;
-use super::extraction::{Reply, outside_thinking};
+use super::extraction::{Reply, chosen, outside_thinking};
 use super::scan::{Scan, ScanOptions, Section, scan};
 use super::{python, tag};
 use crate::completion::Finish;
@@ -192,7 +192,7 @@ fn of_no_code(reply: Reply<'_>, finish: Option<Finish>) -> Cause {
 
 fn of_syntax_error(reply: Reply<'_>, finish: Option<Finish>) -> Option<Cause> {
     let scan = scan_reply(reply);
-    let block = scan.wanted.last().copied().or(scan.last);
+    let block = chosen(&scan.wanted, Language::Python).copied().or(scan.last);
     match block {
         None if scan.unclosed.is_some() && finish != Some(Finish::Stop) => Some(Cause::CutOff),
         Some(block) if block.is_in_other_language => Some(Cause::OtherLanguage),

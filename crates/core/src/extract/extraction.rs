@@ -4,10 +4,13 @@ use std::borrow::Cow;
 
 use super::Form;
 use super::python;
-use super::scan::{Scan, ScanOptions, scan};
+use super::scan::{CodeBlock, Scan, ScanOptions, scan};
 use super::tag::{self, Tag};
 use crate::completion::{Completion, Finish};
-use crate::program::Program;
+use crate::program::{Language, Program};
+
+/// How a line that defines something begins.
+const DEFINITIONS: [&str; 3] = ["def ", "class ", "async def "];
 
 /// A model's answer and what is known of how it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +49,8 @@ pub struct Code<'a> {
 /// The rule that found a program, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// The last closed block in the wanted language after the thinking.
+    /// A closed block in the wanted language after the thinking: the last one that defines a function or a class, or
+    /// else the last one.
     Tagged,
     /// The last other closed block.
     Other,
@@ -81,8 +85,8 @@ pub fn extract(reply: Reply<'_>, form: Form) -> Extraction<'_> {
     }
 }
 
-/// Every closed block in the wanted language after the thinking, in order: the last one is the code that [`extract`]
-/// takes. For an evaluation that looks for a name in them.
+/// Every closed block in the wanted language after the thinking, in order. For an evaluation that looks for a name in
+/// them.
 pub fn blocks(reply: Reply<'_>, form: Form) -> Vec<Cow<'_, str>> {
     let opened = reply.opened.then_some(tag::THINK);
     let wanted = ScanOptions { tags: form.tags(), language: form.language(), opened };
@@ -192,7 +196,7 @@ fn join<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Cow<'a, str>> {
 }
 
 fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
-    if let Some(block) = scan.wanted.last() {
+    if let Some(block) = chosen(&scan.wanted, form.language()) {
         return Some(Code {
             source: dedented(block.content, block.indent),
             origin: Origin::Tagged,
@@ -210,6 +214,25 @@ fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
     let plain = text[thought..].trim_start_matches('\u{feff}').trim();
     let is_code = form == Form::ThinkPython && !scan.has_fences && python::is_program(plain);
     is_code.then(|| Code { source: with_newlines(plain), origin: Origin::Plain })
+}
+
+/// The block that is the program. Replies often end with an example of a call in a block of its own: of Python
+/// blocks the last one that defines something is taken.
+pub(super) fn chosen<'b, 'a>(
+    blocks: &'b [CodeBlock<'a>],
+    language: Language,
+) -> Option<&'b CodeBlock<'a>> {
+    let is_python = language == Language::Python;
+    let mut defining = blocks.iter().rev().filter(|block| is_python && defines(block));
+    defining.next().or(blocks.last())
+}
+
+/// Whether a function or a class is defined at the top of a block.
+fn defines(block: &CodeBlock<'_>) -> bool {
+    block.content.lines().any(|line| {
+        let is_top = leading_blanks(line) <= block.indent;
+        is_top && DEFINITIONS.iter().any(|word| line.trim_start().starts_with(word))
+    })
 }
 
 fn unclosed(content: &str, closed: bool, indent: usize) -> Option<Code<'_>> {

@@ -8,7 +8,8 @@
 //!
 //! Code is taken, in this order, from
 //!
-//! 1. the last closed block in the wanted language after the thinking,
+//! 1. the closed blocks in the wanted language after the thinking: of Python the last one that defines a function or a
+//!    class (others are examples of a call), or else the last one,
 //! 2. the last other closed block,
 //! 3. an unclosed block at the end, marked truncated,
 //! 4. plain text that reads as a Python program,

@@ -29,7 +29,7 @@ use crate::diversity::{self, ComparedSamples};
 use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
-use crate::figure::{Figure, FigureSums, TaskFigures};
+use crate::figure::{Figure, FigureSums};
 use crate::greedy::GREEDY;
 use crate::task_count::{Replies, TaskCount};
 
