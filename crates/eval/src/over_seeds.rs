@@ -250,16 +250,19 @@ mod tests {
         assert!((least..=most).contains(&found), "{found} is not from {least} to {most}");
     }
 
+    /// Counted in this order, over seeds: 95.1, 94.9 and 95.4 %; pooled: 54.1, 77.7 and 67.0 %; over seeds and tasks: 86.5,
+    /// 97.7 and 95.9 %; pooled, of all tasks: 53.5, 75.2 and 63.3 %.
     #[test]
     fn the_interval_over_seeds_holds_the_truth_in_95_of_100_experiments_and_the_pooled_one_does_not()
      {
         for (seeds, tasks, samples) in [(3, 200, 8), (5, 100, 4), (10, 200, 4)] {
             let Coverage { over_seeds, pooled, seeds_and_tasks, pooled_world } =
                 World { seeds, tasks, samples }.coverage();
-            eprintln!(
-                "{seeds} {tasks} {samples}: {over_seeds} {pooled} {seeds_and_tasks} {pooled_world}"
-            );
             within(over_seeds, 0.93, 0.97);
+            within(pooled, 0.4, 0.85);
+            within(pooled_world, 0.4, 0.85);
+            // With three seeds drawn from three it is too narrow as well, but by far less.
+            within(seeds_and_tasks, if seeds == 3 { 0.83 } else { 0.93 }, 0.99);
         }
     }
 }

@@ -26,6 +26,19 @@ pub fn families(given: &[String], config: &Config) -> Vec<String> {
     given.to_vec()
 }
 
+/// Says that the embedded student does not know all of the families, if tasks of all are generated.
+pub fn families_note(request: &PrepareRequest) -> Option<String> {
+    let has_all = request.embedded.is_some() && request.families.is_empty();
+    has_all.then(|| {
+        format!(
+            "tasks of all {} families; the embedded student has learnt {} of them: `--families {}`",
+            whetstone_data::embedded::families().count(),
+            LEARNT_FAMILIES.len(),
+            LEARNT_FAMILIES.join(",")
+        )
+    })
+}
+
 /// Tasks to prepare.
 #[derive(Debug, Clone)]
 pub struct PrepareRequest {
@@ -66,14 +79,6 @@ pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareS
     let origins = request.named.origins(observer)?;
     let made = request.embedded.map(|count| embedded(request.seed, count, &request.families));
     let mut made = made.transpose()?.unwrap_or_default();
-    if request.embedded.is_some() && request.families.is_empty() {
-        observer.note(&format_args!(
-            "tasks of all {} families; the embedded student has learnt {} of them: `--families {}`",
-            whetstone_data::embedded::families().count(),
-            LEARNT_FAMILIES.len(),
-            LEARNT_FAMILIES.join(",")
-        ));
-    }
     if request.embedded.is_some_and(|wanted| made.len() < wanted) {
         observer.note(&format_args!("at most {} embedded tasks can be generated", made.len()));
     }

@@ -66,6 +66,12 @@ pub struct ScoreSummary {
     /// Lines with a reward above 0 that were run, passed no hidden test or check and did not solve their task; none if no
     /// line was run.
     pub paid_without_pass: Option<u64>,
+    /// Lines with a verdict that are paid and passed nothing, whether anything was run or not.
+    #[serde(skip)]
+    unearned: u64,
+    /// Some line was run.
+    #[serde(skip)]
+    any_run: bool,
     /// How the rollouts were sampled, as far as their lines say it.
     #[serde(skip)]
     pub sampled: Sampled,
@@ -207,7 +213,10 @@ impl ScoreSummary {
             None
         };
         let solved = seen.solved.filter(|_| !game.is_some_and(|game| game.not_run));
-        let was_run = seen.verdict.is_some() || solved.is_some();
+        // A reply without a program, or one that does not parse, has a verdict where nothing was run.
+        let has_verdict = seen.verdict.is_some() || solved.is_some();
+        self.any_run |= seen.isolation.is_some() || (solved.is_some() && game.is_none());
+        self.any_run |= self.phaser.as_ref().is_some_and(|games| !games.stages.is_empty());
         match (seen.verdict, solved) {
             (Some(verdict), _) => count(&mut self.verdicts, verdict),
             (None, Some(true)) => count(&mut self.verdicts, "solved"),
@@ -222,10 +231,8 @@ impl ScoreSummary {
         self.count_reward(&reward);
         self.note_code(&reward, found.line);
         let passed = seen.got_anywhere() || game.is_some_and(|game| game.passed);
-        if was_run {
-            let unearned = u64::from(!passed && reward.total() > 0.0);
-            *self.paid_without_pass.get_or_insert(0) += unearned;
-        }
+        self.unearned += u64::from(has_verdict && !passed && reward.total() > 0.0);
+        self.paid_without_pass = self.any_run.then_some(self.unearned);
         Ok(())
     }
 
@@ -359,7 +366,9 @@ mod tests {
             "what passed no check, and not what was not run"
         );
         let mut unrun = ScoreSummary::new();
-        unrun.count_scored(&lines[0], &id).unwrap();
+        for line in [&lines[0], &lines[3]] {
+            unrun.count_scored(line, &id).unwrap();
+        }
         assert_eq!(unrun.paid_without_pass, None, "nothing was checked");
         assert_eq!(report.phaser.unwrap().not_run_terms, ["runtime", "task"]);
     }
