@@ -97,7 +97,7 @@ impl SeedValues {
 fn over_seeds(differences: &[f64]) -> Option<SeedInterval> {
     let (value, half) = (mean(differences), half_width(differences));
     (differences.len() > 1 && half > 1e-12)
-        .then(|| SeedInterval { low: value - half, high: value + half })
+        .then_some(SeedInterval { low: value - half, high: value + half })
 }
 
 /// The middle of the means of resampled seeds and tasks: all seeds of a resample have its tasks.

@@ -65,13 +65,13 @@ impl SeedComparison {
         check_tasks(&all)?;
         let pass_at_k = wanted(&all, k)?.into_iter().map(|k| {
             let side = |side: &[NamedResults]| values(side, TaskCount::tally, u64::from(k));
-            Ok((k, over_seeds(side(before)?, side(after)?, u64::from(k))?))
+            Ok((k, over_seeds(&side(before)?, &side(after)?, u64::from(k))?))
         });
         let pass_at_k = pass_at_k.collect::<Result<_, EvalError>>()?;
         let has_greedy = all.iter().all(|named| named.results.greedy.is_some());
         let greedy = has_greedy.then(|| {
             let side = |side: &[NamedResults]| values(side, TaskCount::greedy_tally, 1);
-            over_seeds(side(before)?, side(after)?, 1)
+            over_seeds(&side(before)?, &side(after)?, 1)
         });
         let names = |side: &[NamedResults]| side.iter().map(|named| named.name.clone()).collect();
         let first = &all[0].results;
@@ -153,18 +153,18 @@ fn values(
 
 /// The figure over the tasks that every evaluation has it of.
 fn over_seeds(
-    before: Vec<Vec<Option<f64>>>,
-    after: Vec<Vec<Option<f64>>>,
+    before: &[Vec<Option<f64>>],
+    after: &[Vec<Option<f64>>],
     k: u64,
 ) -> Result<OverSeeds, EvalError> {
     let tasks = before[0].len();
-    let is_whole = |&task: &usize| before.iter().chain(&after).all(|values| values[task].is_some());
+    let is_whole = |&task: &usize| before.iter().chain(after).all(|values| values[task].is_some());
     let whole: Vec<usize> = (0..tasks).filter(is_whole).collect();
     if whole.is_empty() {
         return Err(EvalError::NoCommonTask { k });
     }
     let of = |values: &Vec<Option<f64>>| whole.iter().filter_map(|&task| values[task]).collect();
-    let seeds = before.iter().zip(&after);
+    let seeds = before.iter().zip(after);
     let seeds: Vec<SeedValues> =
         seeds.map(|(before, after)| SeedValues { before: of(before), after: of(after) }).collect();
     Ok(OverSeeds::of(&seeds, tasks - whole.len()))

@@ -13,6 +13,7 @@ use crate::train::accept_weak;
 
 /// `whet run`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct StagesArgs {
     /// The stage file: TOML with settings and `[[stage]]`s

@@ -4,7 +4,7 @@
 //! rollouts ─► passing, not cut off ─► distinct programs, at most N a task ─► rarest tasks first ─► traces.jsonl
 //! ```
 //!
-//! A model learns from what it found itself (STaR, arXiv:2203.14465; RFT, arXiv:2308.01825). What it solves always teaches
+//! A model learns from what it found itself (`STaR`, arXiv:2203.14465; RFT, arXiv:2308.01825). What it solves always teaches
 //! it little, so the tasks with the lowest share of passing rollouts come first, and one trace of each task before a second
 //! of any: a `limit` keeps the rare successes. Two programs are one if they differ in names, comments and layout alone
 //! ([`NormalProgram`]).

@@ -62,7 +62,7 @@ pub(super) enum Judged {
     /// It did not solve the task, or nobody knows.
     Failed(Unused),
     /// It did; whether it can be learnt from is another question.
-    Passed(Result<PassingReply, Unused>),
+    Passed(Result<Box<PassingReply>, Unused>),
 }
 
 /// A reply that solved its task.
@@ -100,7 +100,10 @@ impl<'a> ReplyReader<'a> {
         Ok(Judged::Passed(self.passing(rollout)?))
     }
 
-    fn passing(&self, rollout: RolloutLine) -> Result<Result<PassingReply, Unused>, PromptError> {
+    fn passing(
+        &self,
+        rollout: RolloutLine,
+    ) -> Result<Result<Box<PassingReply>, Unused>, PromptError> {
         if noted(&rollout.meta, "finish") == Some(Finish::Length) {
             return Ok(Err(Unused::CutOff));
         }
@@ -133,7 +136,7 @@ impl<'a> ReplyReader<'a> {
             model: noted(&rollout.meta, "model").unwrap_or_else(|| STUDENT.to_owned()),
             rest,
         };
-        Ok(Ok(PassingReply { trace, program }))
+        Ok(Ok(Box::new(PassingReply { trace, program })))
     }
 }
 

@@ -134,6 +134,17 @@ fn nothing_that_passes_is_an_error_with_its_reasons() {
     );
 }
 
+/// One token a letter.
+struct Letters;
+impl crate::rows::Tokens for Letters {
+    fn encode(&self, text: &str) -> Vec<u32> {
+        text.chars().map(u32::from).collect()
+    }
+    fn end(&self) -> u32 {
+        0
+    }
+}
+
 /// The thinking stays, and the lines are rows for the student's fine-tuning.
 #[test]
 fn a_trace_is_a_row_of_sft() {
@@ -141,15 +152,6 @@ fn a_trace_is_a_row_of_sft() {
     line["text"] = format!("<think>\nAdd them.\n</think>\n\n```python\n{ADD}\n```").into();
     let made = make(&[line], 4, None);
     assert_eq!(made.traces[0].thinking.as_deref(), Some("Add them."));
-    struct Letters;
-    impl crate::rows::Tokens for Letters {
-        fn encode(&self, text: &str) -> Vec<u32> {
-            text.chars().map(u32::from).collect()
-        }
-        fn end(&self) -> u32 {
-            0
-        }
-    }
     let rows = crate::rows::from_traces(
         &made.traces,
         &crate::rows::Making {

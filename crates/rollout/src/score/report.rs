@@ -68,10 +68,10 @@ pub struct ScoreSummary {
     pub paid_without_pass: Option<u64>,
     /// Lines with a verdict that are paid and passed nothing, whether anything was run or not.
     #[serde(skip)]
-    unearned: u64,
+    pub unearned: u64,
     /// Some line was run.
     #[serde(skip)]
-    any_run: bool,
+    pub any_run: bool,
     /// How the rollouts were sampled, as far as their lines say it.
     #[serde(skip)]
     pub sampled: Sampled,
