@@ -58,6 +58,7 @@ const DEFAULTS: [(&str, &str); 155] = [
     ("reward.quality.readability", "0.3"),
     ("reward.quality.documentation", "0.3"),
     ("reward.model", "\"\""),
+    ("reward.accept_weak_model", "false"),
     ("reward.model_weight", "1.0"),
     ("reward.composite_weight", "1.0"),
     ("reward.process", "\"\""),

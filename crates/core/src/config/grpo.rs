@@ -63,7 +63,7 @@ pub struct GrpoConfig {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub alive_spread: f64,
     /// Rollouts in a group.
-    #[schemars(range(min = 2, max = 10_000), extend("x-aliases" = ["num_generations"]))]
+    #[schemars(range(min = 2, max = 10_000), extend("x-aliases" = ["num_generations", "group_size"]))]
     pub num_samples_per_prompt: u32,
     /// Maximum tokens of a completion.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-aliases" = ["max_new_tokens"]))]

@@ -35,15 +35,16 @@ pub struct DualSourceConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingConfig {
     /// Passes over the training tasks.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["epochs"]))]
     pub num_train_epochs: u32,
     /// Number of optimizer steps; overrides `num_train_epochs`. 0 means no override.
+    #[schemars(extend("x-aliases" = ["total_steps"]))]
     pub max_steps: u32,
     /// Sequences in a micro-batch. Affects memory and speed, but not the update.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["per_device_batch_size", "batch_size"]))]
     pub per_device_train_batch_size: u32,
     /// Micro-batches in an optimizer step.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["gradient_accumulation"]))]
     pub gradient_accumulation_steps: u32,
     /// Peak learning rate.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
