@@ -56,7 +56,7 @@ impl<'a> TaskContext<'a> {
                 examples.extend(runs.iter().map(|run| Example {
                     input: run.input.trim_end(),
                     output: run.output.trim_end(),
-                }))
+                }));
             }
         }
         Self {

@@ -14,7 +14,7 @@
 //! Statements are slices of the source; nothing is printed anew. For evaluation alone: to pay the rest of a
 //! program would teach the student to write what is not run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor, TraversalSignal};
 use ruff_python_ast::{AnyNodeRef, Expr, ExprContext, ExprName, PythonVersion, Stmt};
@@ -31,7 +31,7 @@ use crate::stack::BigStack;
 /// A statement of the module, and the names of the module that it binds and uses.
 struct Part<'a> {
     stmt: &'a Stmt,
-    binds: HashSet<&'a str>,
+    binds: BTreeSet<&'a str>,
     uses: HashSet<&'a str>,
 }
 
@@ -151,7 +151,7 @@ fn parts(body: &[Stmt]) -> Vec<Part<'_>> {
     let bindings = Bindings::of(body);
     let mut open = OpenScopes::new();
     let part = |stmt| {
-        let (binds, uses) = (HashSet::new(), HashSet::new());
+        let (binds, uses) = (BTreeSet::new(), HashSet::new());
         let mut names =
             ModuleNames { bindings: &bindings, open: &mut open, part: Part { stmt, binds, uses } };
         names.visit_stmt(stmt);
