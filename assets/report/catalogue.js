@@ -254,7 +254,8 @@ const HEALTH = [
     notes: ["Values should follow returns; the mean advantage, before whitening, is what the critic misses."],
   },
   {
-    title: "Explained variance", series: [["ppo/explained_variance", "of the returns", 2]],
+    title: "Explained variance",
+    series: [["ppo/explained_variance", "baselines", 2], ["ppo/explained_variance_tokens", "all tokens", 4]],
     notes: ["1 is a perfect critic, 0 one that knows the mean alone, below 0 one that is worse than that."],
   },
   {

@@ -34,7 +34,7 @@ settings="--set student.model_name=runs/sft-$seed/merged --set seed=$seed --set 
     --reward-model "runs/length-rm-$seed" $settings --set reward.composite_weight=0 \
     --set training.max_steps=40 --set ppo.learning_rate=1e-3 --set ppo.batch_size=64 --set ppo.mini_batch_size=64 \
     --set ppo.ppo_epochs=1 --set ppo.num_samples_per_prompt=4 --set ppo.max_completion_length=200 \
-    --set ppo.kl_coef=0 --set ppo.kl_patience=0 --set ppo.min_improvement=-1 --set held_out.every_steps=0 "$@"
+    --set ppo.kl_coef=0 --set ppo.kl_patience=0 --set held_out.every_steps=0 "$@"
 for run in "length-rm-$seed" "length-ppo-$seed"; do
     grep '"type":"alarm"' "runs/$run/events.jsonl" | sed "s/^/$run: /"
 done

@@ -18,6 +18,9 @@ use super::yaml;
 /// More than anyone reads; a file with more is not a config with slips in it.
 const MAX_PROBLEMS: usize = 200;
 
+/// Keys that earlier versions wrote into the settings of every run.
+const RETIRED: [&str; 1] = ["ppo.bootstrap_truncated"];
+
 /// The checked keys of a layer.
 pub(super) struct Checked {
     pub(super) settings: BTreeMap<String, Setting>,
@@ -31,13 +34,16 @@ pub(super) fn layer(layer: &Layer) -> Checked {
         source: Source::of(layer),
         passed_over: match layer {
             Layer::StageFile { .. } => STAGE_FILE_KEYS,
+            Layer::Run { .. } => &RETIRED,
             _ => &[],
         },
         broken_lines: BTreeSet::new(),
         out: Checked { settings: BTreeMap::new(), problems: Vec::new() },
     };
     match layer {
-        Layer::File { text, .. } | Layer::StageFile { text, .. } => check.file(text),
+        Layer::File { text, .. } | Layer::Run { text, .. } | Layer::StageFile { text, .. } => {
+            check.file(text);
+        }
         Layer::Stage { text, index, .. } => check.stage(text, *index),
         Layer::Set { argument } | Layer::Suite { argument, .. } => check.set(argument),
     }
@@ -57,6 +63,7 @@ impl<'a> Source<'a> {
     fn of(layer: &'a Layer) -> Self {
         match layer {
             Layer::File { path, text }
+            | Layer::Run { path, text }
             | Layer::StageFile { path, text }
             | Layer::Stage { path, text, .. } => {
                 let after_newline = text.match_indices('\n').map(|(at, _)| at + 1);
@@ -94,7 +101,7 @@ impl<'a> Source<'a> {
 struct Check<'a> {
     schema: &'static Schema,
     source: Source<'a>,
-    /// Keys at the top of the file that are not settings.
+    /// Keys of the file that are not settings.
     passed_over: &'static [&'static str],
     /// Lines that are not TOML.
     broken_lines: BTreeSet<usize>,
@@ -200,7 +207,7 @@ impl Check<'_> {
     fn section(&mut self, table: &DeTable<'_>, fields: &[Field], path: &str) {
         for (name, value) in table {
             let key = join(path, name.get_ref());
-            if path.is_empty() && self.passed_over.contains(&key.as_str()) {
+            if self.passed_over.contains(&key.as_str()) {
                 continue;
             }
             let Some(field) = named(fields, name.get_ref()) else {
@@ -292,4 +299,26 @@ fn key_at(text: &str, at: usize) -> Option<String> {
 fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
     let by_name = fields.iter().find(|field| field.name == name);
     by_name.or_else(|| fields.iter().find(|field| field.aliases.iter().any(|alias| alias == name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_run_of_an_earlier_version_has_keys_that_are_gone() {
+        let text = "[ppo]\nbootstrap_truncated = true\nkl_coef = 0.25\n".to_owned();
+        let path = PathBuf::from("config.toml");
+        let of_run = layer(&Layer::Run { path: path.clone(), text: text.clone() });
+        assert_eq!(of_run.problems, []);
+        assert_eq!(of_run.settings.keys().collect::<Vec<_>>(), ["ppo.kl_coef"]);
+        let of_user = layer(&Layer::File { path, text });
+        let [problem] = &of_user.problems[..] else { panic!("{:?}", of_user.problems) };
+        assert_eq!(problem.message, "unknown key");
+        assert!(problem.hint.as_ref().unwrap().contains("`ppo.mask_truncated_completions`"));
+        let unknown = "[ppo]\nboot = true\n".to_owned();
+        assert_eq!(layer(&Layer::Run { path: PathBuf::new(), text: unknown }).problems.len(), 1);
+    }
 }

@@ -19,6 +19,13 @@ pub enum Layer {
         /// Its text.
         text: String,
     },
+    /// The settings that a run was started with. One of an earlier version has keys that are gone.
+    Run {
+        /// Their path.
+        path: PathBuf,
+        /// Their text.
+        text: String,
+    },
     /// The settings of a stage file, beside its stages.
     StageFile {
         /// Its path as given.

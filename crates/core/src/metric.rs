@@ -87,8 +87,11 @@ pub const GRPO_PASS_RATE: Metric = metric(
     Unit::Fraction,
     "rollouts that pass all tests, of those that were run against tests",
 );
-pub const GRPO_POLICY_LOSS: Metric =
-    metric("grpo/policy_loss", Unit::Loss, "policy loss of the last update, without its weight");
+pub const GRPO_POLICY_LOSS: Metric = metric(
+    "grpo/policy_loss",
+    Unit::Loss,
+    "policy loss without its weight, mean over the updates of the last pass",
+);
 pub const GRPO_KL_LOSS: Metric =
     metric("grpo/kl_loss", Unit::Loss, "KL term of the loss, coefficient included");
 pub const GRPO_KL_DIVERGENCE: Metric =
@@ -180,12 +183,20 @@ pub const PPO_VALUE_LOSS: Metric = metric(
     Unit::Loss,
     "mean squared error of the critic, mean over the step's updates",
 );
-pub const PPO_VALUE_PRED_MEAN: Metric =
-    metric("ppo/value_pred_mean", Unit::Reward, "mean value that the critic predicts for a token");
+pub const PPO_VALUE_PRED_MEAN: Metric = metric(
+    "ppo/value_pred_mean",
+    Unit::Reward,
+    "mean value that the critic predicts as a baseline",
+);
 pub const PPO_EXPLAINED_VARIANCE: Metric = metric(
     "ppo/explained_variance",
     Unit::Number,
-    "part of the variance of returns that the critic predicts, before the step's updates",
+    "part of the variance of returns that the baseline predicts, before the step's updates",
+);
+pub const PPO_EXPLAINED_VARIANCE_TOKENS: Metric = metric(
+    "ppo/explained_variance_tokens",
+    Unit::Number,
+    "the same of the values before all tokens, most of which have read a part of the completion",
 );
 pub const PPO_MEAN_ADVANTAGE: Metric =
     metric("ppo/mean_advantage", Unit::Reward, "mean advantage of a token, before whitening");
@@ -506,6 +517,7 @@ pub const ALL: &[Metric] = &[
     PPO_VALUE_LOSS,
     PPO_VALUE_PRED_MEAN,
     PPO_EXPLAINED_VARIANCE,
+    PPO_EXPLAINED_VARIANCE_TOKENS,
     PPO_MEAN_ADVANTAGE,
     PPO_MEAN_RETURN,
     PPO_REFERENCE_KL,

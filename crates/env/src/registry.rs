@@ -67,6 +67,12 @@ pub struct Environments {
     max_turns: Option<usize>,
 }
 
+/// The environment of a kind that a task, or the settings, name.
+fn registered(kind: &str, task: Option<&TaskId>) -> Result<&'static Registered, BuildError> {
+    let unknown = || BuildError::UnknownKind { kind: kind.to_owned(), task: task.cloned() };
+    ENVIRONMENTS.iter().find(|known| known.kind == kind).ok_or_else(unknown)
+}
+
 impl Environments {
     /// Builds the environments that `tasks` are for.
     ///
@@ -139,11 +145,25 @@ impl Environments {
         if self.by_kind.contains_key(named) {
             return Ok(());
         }
-        let task = task.filter(|_| kind.is_some()).cloned();
-        let unknown = || BuildError::UnknownKind { kind: named.to_owned(), task };
-        let found = ENVIRONMENTS.iter().find(|known| known.kind == named).ok_or_else(unknown)?;
+        let found = registered(named, task.filter(|_| kind.is_some()))?;
         self.by_kind.insert(found.kind, (found.build)(setup)?);
         Ok(())
+    }
+
+    /// Whether the environments that tasks name exist, before anything is built or loaded.
+    ///
+    /// # Errors
+    ///
+    /// If one of them does not exist.
+    pub fn check_kinds<'t>(
+        config: &Config,
+        tasks: impl IntoIterator<Item = &'t Task>,
+    ) -> Result<(), BuildError> {
+        tasks.into_iter().try_for_each(|task| {
+            let kind = task.kind();
+            let named = kind.unwrap_or(&config.env.kind);
+            registered(named, kind.map(|_| &task.id)).map(|_| ())
+        })
     }
 
     /// The kinds that were built.

@@ -62,6 +62,10 @@ pub fn recorded(dir: &Path) -> Result<Option<PromptConfig>, PromptingError> {
     let text = small_file::read_text(&path, LIMIT_BYTES)
         .map_err(|source| PromptingError::Read { path: path.clone(), source })?;
     let bad = |problem: String| PromptingError::File { path: path.clone(), problem };
+    // A structure would be read from a list as well.
+    if !text.trim_start().starts_with('{') {
+        return Err(bad("it holds no JSON object".to_owned()));
+    }
     let prompt: PromptConfig = serde_json::from_str(&text)
         .map_err(|err| bad(crate::shown::beginning(&err.to_string())))?;
     PromptTemplate::of(&prompt).map_err(|err| bad(err.to_string()))?;

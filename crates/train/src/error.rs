@@ -11,6 +11,7 @@ use whetstone_infer::GenerateError;
 use whetstone_kernels::DeviceError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::decoder::BatchError;
+use whetstone_model::memory::Plan as MemoryPlan;
 use whetstone_model::prompting::PromptingError;
 use whetstone_model::template::TemplateError;
 use whetstone_model::tokenizer::TokenizerError;
@@ -333,6 +334,27 @@ impl From<RewardModelError> for TrainError {
 }
 
 impl TrainError {
+    /// A plan that needs so many bytes, on a device that has so many left.
+    pub(crate) fn no_room(plan: &MemoryPlan, needed: u64, room: u64) -> Self {
+        let MemoryPlan { weights, gradients, means, kept, temporary, logits, cache, .. } = *plan;
+        let parts = [
+            ("the weights", weights),
+            ("gradients", gradients),
+            ("the optimizer's means", means),
+            ("what layers keep for the backward pass", kept),
+            ("what exists for a moment", temporary),
+            ("logits", logits),
+            ("keys and values", cache),
+        ];
+        let (largest, bytes) = parts.into_iter().max_by_key(|part| part.1).unwrap_or_default();
+        Self::NoRoom {
+            needed_mib: needed >> 20,
+            room_mib: room >> 20,
+            largest,
+            largest_mib: bytes >> 20,
+        }
+    }
+
     /// The error of reading a checkpoint.
     pub(crate) fn damaged(path: &Path, source: CheckpointError) -> Self {
         Self::Damaged { path: path.to_owned(), source: Box::new(source) }

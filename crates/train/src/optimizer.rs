@@ -48,7 +48,7 @@ pub struct Rule {
     pub betas: (f64, f64),
     /// Decoupled weight decay, in units of the learning rate; vectors (gains, biases) have none.
     pub decay: f64,
-    /// The factor of the gradients, e.g. from clipping.
+    /// The factor of the gradients, e.g. from clipping. 0 leaves weights and moments as they are.
     pub scale: f64,
     /// That of tensors that are [set apart](Optimizer::set_apart).
     pub apart_scale: f64,
@@ -112,8 +112,12 @@ impl Optimizer {
             let is_apart = self.apart.as_ref().is_some_and(|apart| apart.tensors.contains(&id));
             if is_apart { &mut apart } else { &mut tensors }.push(tensor);
         }
-        adamw::step_all(device, &mut tensors, &adamw);
-        if let Some(Apart { rate_factor, .. }) = &self.apart {
+        if rule.scale != 0.0 {
+            adamw::step_all(device, &mut tensors, &adamw);
+        }
+        if let Some(Apart { rate_factor, .. }) = &self.apart
+            && rule.apart_scale != 0.0
+        {
             let (lr, gradient_scale) = (rule.lr * rate_factor, rule.apart_scale);
             adamw::step_all(device, &mut apart, &AdamW { lr, gradient_scale, ..adamw });
         }

@@ -1,7 +1,7 @@
-//! In which order things are learnt from: shuffled anew in each epoch, or by a curriculum.
+//! In which order things are learnt from: shuffled anew in each epoch.
 //!
 //! The order of an epoch follows from the run's seed and the number of the epoch, so a run that goes
-//! on needs to know nothing but where it was. A curriculum sorts that order and leaves equals in it.
+//! on needs to know nothing but where it was.
 
 use whetstone_core::seed::Seed;
 
@@ -29,14 +29,12 @@ impl Endless {
         Self { seed, count, epoch: None }
     }
 
-    /// The item at a position; `sort` orders each new epoch.
-    pub(crate) fn at(&mut self, position: u64, sort: impl FnOnce(&mut [usize])) -> usize {
+    /// The item at a position.
+    pub(crate) fn at(&mut self, position: u64) -> usize {
         let count = self.count as u64;
         let (epoch, place) = (position / count, position % count);
         if self.epoch.as_ref().is_none_or(|(known, _)| *known != epoch) {
-            let mut order = shuffled(self.seed, epoch, self.count);
-            sort(&mut order);
-            self.epoch = Some((epoch, order));
+            self.epoch = Some((epoch, shuffled(self.seed, epoch, self.count)));
         }
         let (_, order) = self.epoch.as_ref().expect("made above");
         order[usize::try_from(place).expect("less than the count")]
@@ -64,19 +62,8 @@ mod tests {
     fn whoever_begins_in_the_middle_reads_the_same() {
         let read = |from: u64| {
             let mut endless = Endless::new(Seed::new(3), 5);
-            (from..13).map(|position| endless.at(position, |_| ())).collect::<Vec<_>>()
+            (from..13).map(|position| endless.at(position)).collect::<Vec<_>>()
         };
         assert_eq!(read(0)[7..], read(7));
-    }
-
-    #[test]
-    fn a_curriculum_sorts_each_epoch_and_leaves_equals_as_they_were() {
-        let hard = [1, 0, 1, 0, 0];
-        let mut endless = Endless::new(Seed::new(3), 5);
-        let sort = |order: &mut [usize]| order.sort_by_key(|&at| hard[at]);
-        let found: Vec<usize> = (5..10).map(|position| endless.at(position, sort)).collect();
-        let plain = shuffled(Seed::new(3), 1, 5);
-        let of = |level: i32| plain.iter().copied().filter(move |&at| hard[at] == level);
-        assert_eq!(found, of(0).chain(of(1)).collect::<Vec<_>>());
     }
 }

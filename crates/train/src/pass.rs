@@ -3,8 +3,6 @@
 //! A loss is asked sequence by sequence, in the order in which gradients are summed: what is added up
 //! over a step has the same bits however it is cut into micro-batches.
 
-use std::ops::Range;
-
 use whetstone_algo::{AlgoError, Signals};
 use whetstone_core::config::Config;
 use whetstone_model::decoder::{Adapters, Batch, Decoder, Forward, Gradients, Sequence, Signal};
@@ -117,19 +115,18 @@ impl<'a> Pass<'a> {
         Ok(scores)
     }
 
-    /// The values of every place of every example from the first trained token on, and of the place behind
-    /// its last token. The active adapter has a head for values.
+    /// The values before every token of every example from the first trained one on. The active adapter has a
+    /// head for values.
     pub(crate) fn values(&self, examples: &[&Example]) -> Result<Vec<Vec<f64>>, TrainError> {
         let forward = Forward { keep: None, values_only: true, ..self.forward };
         let mut values = vec![Vec::new(); examples.len()];
-        let with_end = |example: &Example| example.first..example.tokens.len() + 1;
-        self.each_at(examples, with_end, |places, batch| {
+        self.each(examples, |places, batch| {
             let (scored, _) = self.decoder.forward(batch, forward);
             self.decoder.device().check()?;
             let found = scored.value.expect("a head for values");
             let mut rest = found.as_slice();
             for &place in places {
-                values[place] = next(&mut rest, examples[place].scored() + 1);
+                values[place] = next(&mut rest, examples[place].scored());
             }
             Ok(())
         })?;
@@ -140,16 +137,6 @@ impl<'a> Pass<'a> {
     fn each(
         &self,
         examples: &[&Example],
-        work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
-    ) -> Result<(), TrainError> {
-        self.each_at(examples, |example| example.sequence().asked, work)
-    }
-
-    /// [`Self::each`] with the places of an example that are asked for.
-    fn each_at(
-        &self,
-        examples: &[&Example],
-        asked: impl Fn(&Example) -> Range<usize>,
         mut work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
         let order = order(examples.iter().copied());
@@ -165,10 +152,7 @@ impl<'a> Pass<'a> {
                 device.trim();
             }
             let places = &order[piece];
-            let sequence = |&place: &usize| Sequence {
-                asked: asked(examples[place]),
-                ..examples[place].sequence()
-            };
+            let sequence = |&place: &usize| examples[place].sequence();
             let sequences: Vec<Sequence<'_>> = places.iter().map(sequence).collect();
             let step = self.step;
             let batch = self.decoder.batch(&sequences);

@@ -74,8 +74,7 @@ fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let positions = progress.position..progress.position + plan.items_per_step;
-        let rows: Vec<&Example> =
-            positions.clone().map(|at| &sft.rows[order.at(at, |_| ())]).collect();
+        let rows: Vec<&Example> = positions.clone().map(|at| &sft.rows[order.at(at)]).collect();
         let lr = plan.schedule.rate(progress.step)?;
         let settings = UpdateSettings { lr, training: &sft.config.training };
         let step_rows = StepRows { step, rows: &rows, most_bytes };
@@ -130,7 +129,7 @@ pub fn probe(student: &mut Student, sft: &Sft<'_>) -> Result<Option<Probe>, Trai
     }
     let began = Instant::now();
     let positions = progress.position..progress.position + plan.items_per_step;
-    let rows: Vec<&Example> = positions.map(|at| &sft.rows[order.at(at, |_| ())]).collect();
+    let rows: Vec<&Example> = positions.map(|at| &sft.rows[order.at(at)]).collect();
     let step_rows = StepRows { step: progress.step + 1, rows: &rows, most_bytes };
     learn(student, sft, step_rows, &mut gradients)?;
     let lr = plan.schedule.rate(progress.step)?;

@@ -145,6 +145,11 @@ impl Student {
         }
     }
 
+    /// Whether an adapter is trained, without which the student is the reference.
+    pub(crate) fn has_adapter(&self) -> bool {
+        self.adapter.is_some()
+    }
+
     /// The reference model, loaded again, where the student without its adapter is not it.
     pub(crate) fn reference_model(&self) -> Result<Option<Decoder>, TrainError> {
         if self.adapter.is_some() {
@@ -357,23 +362,7 @@ fn check_room(plan: &Plan, room: Option<usize>) -> Result<(), TrainError> {
     if needed <= room {
         return Ok(());
     }
-    let Plan { weights, gradients, means, kept, temporary, logits, cache, .. } = *plan;
-    let parts = [
-        ("the weights", weights),
-        ("gradients", gradients),
-        ("the optimizer's means", means),
-        ("what layers keep for the backward pass", kept),
-        ("what exists for a moment", temporary),
-        ("logits", logits),
-        ("keys and values", cache),
-    ];
-    let largest = parts.into_iter().max_by_key(|part| part.1).unwrap_or_default();
-    Err(TrainError::NoRoom {
-        needed_mib: needed >> 20,
-        room_mib: room >> 20,
-        largest: largest.0,
-        largest_mib: largest.1 >> 20,
-    })
+    Err(TrainError::no_room(plan, needed, room))
 }
 
 /// The activations that layers keep for the backward pass.

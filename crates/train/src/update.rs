@@ -32,7 +32,8 @@ pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
 /// Updates the weights. If a gradient is non-finite, nothing is changed and the error names its tensor.
 ///
 /// If the gradient is 0 everywhere, nothing is changed either: the optimizer's momentum and the weight
-/// decay would move weights that nothing was learnt for.
+/// decay would move weights that nothing was learnt for. Tensors that are set apart and the others are asked by
+/// themselves: a policy without a gradient does not move because its critic has one.
 pub(crate) fn apply(
     decoder: &mut Decoder,
     optimizer: &mut Optimizer,
@@ -54,12 +55,14 @@ pub(crate) fn apply(
     if norm == 0.0 {
         return Ok(Updated { norm, is_skipped: true });
     }
-    let clip = |norm| clip_scale(norm, training.max_grad_norm);
+    let clip = |norm: f64| if norm > 0.0 { clip_scale(norm, training.max_grad_norm) } else { 0.0 };
     let (scale, apart_scale) = match optimizer.apart() {
-        None => (clip(norm), 1.0),
+        None => (clip(norm), 0.0),
         Some(apart) => {
-            let squares = gradients.sum_of_squares_of(&device, |id| apart.tensors.contains(&id));
-            (clip((norm * norm - squares).max(0.0).sqrt()), clip(squares.sqrt()))
+            let is_apart = |id| apart.tensors.contains(&id);
+            let squares = gradients.sum_of_squares_of(&device, |id| !is_apart(id));
+            let apart_squares = gradients.sum_of_squares_of(&device, is_apart);
+            (clip(squares.sqrt()), clip(apart_squares.sqrt()))
         }
     };
     let rule = Rule {
@@ -181,6 +184,38 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_part_without_a_gradient_stays_where_it_is() {
+        let (_dir, mut student, mut optimizer) = begin();
+        let training = TrainingConfig { weight_decay: 0.5, ..settings().training };
+        let settings = UpdateSettings { lr: 0.1, training: &training };
+        // A new adapter's first factors have no gradient, and one after the first update.
+        let new = gradients(&student, 1.0);
+        let device = student.decoder.device().clone();
+        let has = |id: &ParameterId| device.read(new.get(*id).unwrap()).iter().any(|&g| g != 0.0);
+        let (second, first): (Vec<ParameterId>, Vec<ParameterId>) =
+            student.decoder.parameters().trained().partition(has);
+        apply(&mut student.decoder, &mut optimizer, &new, settings).unwrap();
+        let both = gradients(&student, 1.0);
+        apply(&mut student.decoder, &mut optimizer, &both, settings).unwrap();
+        let read = |student: &Student, ids: &[ParameterId]| -> Vec<Vec<f32>> {
+            let values = |&id: &ParameterId| device.read(student.decoder.parameters().values(id));
+            ids.iter().map(values).collect()
+        };
+        let before = (read(&student, &first), read(&student, &second));
+        optimizer.set_apart(second.iter().copied(), 1.0);
+        let done = apply(&mut student.decoder, &mut optimizer, &new, settings).unwrap();
+        assert!(!done.is_skipped);
+        assert!(read(&student, &first) == before.0, "momentum and decay move nothing");
+        assert!(read(&student, &second) != before.1);
+        // And the other way round.
+        let before = (read(&student, &first), read(&student, &second));
+        optimizer.set_apart(first.iter().copied(), 1.0);
+        apply(&mut student.decoder, &mut optimizer, &new, settings).unwrap();
+        assert!(read(&student, &first) == before.0);
+        assert!(read(&student, &second) != before.1);
     }
 
     #[test]

@@ -146,9 +146,8 @@ fn config(model: &Path) -> Config {
     ppo.learning_rate = LEARNING_RATE;
     (ppo.lr_scheduler_type, ppo.warmup_ratio) = (LrScheduler::Linear, 0.0);
     ppo.kl_coef = KL_COEF;
-    // As TRL's: a token is a step, completions end at the limit, values are clipped, no update is left out.
+    // As TRL's: a token is a step, values are clipped, no update is left out.
     (ppo.discount_by, ppo.gamma, ppo.gae_lambda) = (DiscountBy::Token, 1.0, 0.95);
-    ppo.bootstrap_truncated = false;
     (ppo.value_clip_range, ppo.value_loss_coef) = (0.2, 0.1);
     (ppo.target_kl, ppo.kl_patience) = (0.0, 0);
     config

@@ -5,7 +5,9 @@
 //! A_t = δ_t + γ λ · A_{t+1}            the return that the critic learns is A_t + V_t
 //! ```
 //!
-//! After the last token, `V` is 0 or, where the rollout was truncated, the critic's value of the rest.
+//! After the last token, `V` is 0, or the critic's value of what follows where these are not the episode's last
+//! tokens. A completion that a limit cut off has its reward, so nothing follows it: its value on top of that
+//! reward would pay for running into the limit.
 //! Untrained tokens are skipped: the successor of a token is the next trained one, so that a tool's
 //! answer neither discounts nor bootstraps.
 
@@ -26,8 +28,8 @@ pub struct Gae {
 pub enum RolloutEnd {
     /// Nothing: the rollout is over.
     Over,
-    /// More would have come: the critic's value of it.
-    CutOff(f64),
+    /// The episode goes on elsewhere: the critic's value there.
+    Continues(f64),
 }
 
 /// One rollout, token by token.
@@ -75,7 +77,7 @@ impl Gae {
         fraction("lambda", lambda)?;
         let mut next_value = match rollout.end {
             RolloutEnd::Over => 0.0,
-            RolloutEnd::CutOff(value) => {
+            RolloutEnd::Continues(value) => {
                 setting("the value after the end", value, true, "a number")?;
                 value
             }
@@ -108,9 +110,10 @@ impl Gae {
         let Rewarded { trained, end, .. } = rollout;
         let rewards = known("reward", rollout.rewards, trained)?;
         let values = known("value", rollout.values, trained)?;
+        let is_first = first_of_responses(trained);
         let (mut worth, mut expected, mut response_of) = (Vec::new(), Vec::new(), Vec::new());
         for (token, &is_trained) in trained.iter().enumerate() {
-            if is_trained && (token == 0 || !trained[token - 1]) {
+            if is_first[token] {
                 worth.push(0.0);
                 expected.push(values[token]);
             }
@@ -133,6 +136,21 @@ impl Gae {
             returns: of_tokens(&of_responses.returns),
         })
     }
+}
+
+/// The first token of each response, a run of trained tokens: the critic's value there is what
+/// [`Gae::estimate_by_response`] measures the response against.
+///
+/// # Example
+///
+/// ```
+/// use whetstone_algo::gae::first_of_responses;
+/// let trained = [true, true, false, true];
+/// assert_eq!(first_of_responses(&trained), [true, false, false, true]);
+/// ```
+pub fn first_of_responses(trained: &[bool]) -> Vec<bool> {
+    let is_first = |token: usize| trained[token] && (token == 0 || !trained[token - 1]);
+    (0..trained.len()).map(is_first).collect()
 }
 
 /// The list, if it has a number for each token that is trained.

@@ -23,7 +23,7 @@ fn worked_by_hand() {
     assert_eq!(found.advantages, [-2.75, 1.0, 4.0]);
     assert_eq!(found.returns, [1.25, 3.0, 8.0]);
     // With 6 still to come, the last δ is 8 + 3 - 4 = 7.
-    let end = RolloutEnd::CutOff(6.0);
+    let end = RolloutEnd::Continues(6.0);
     let found = gae.estimate(Rewarded { end, ..over(&[true; 3], &rewards, &values) }).unwrap();
     assert_eq!(found.advantages, [-3.0 + 1.75 / 4.0, 1.75, 7.0]);
 }
@@ -63,7 +63,7 @@ fn a_response_is_one_step_and_its_tokens_have_one_advantage() {
     // One response: the requirements' reward less the value, whatever its length.
     let one = gae.estimate_by_response(over(&[true; 3], &[0.0, 0.0, 1.0], &[0.25, 7.0, 7.0]));
     assert_eq!(one.unwrap().advantages, [0.75; 3]);
-    let cut = Rewarded { end: RolloutEnd::CutOff(6.0), ..over(&[true], &[1.0], &[0.5]) };
+    let cut = Rewarded { end: RolloutEnd::Continues(6.0), ..over(&[true], &[1.0], &[0.5]) };
     assert_eq!(gae.estimate_by_response(cut).unwrap().advantages, [3.5]);
     let none = gae.estimate_by_response(over(&[false], &[0.0], &[0.0])).unwrap();
     assert_eq!(none.advantages, [0.0]);
@@ -84,7 +84,7 @@ fn what_makes_no_estimate_is_refused() {
     let bad = [0.0, f64::INFINITY];
     assert_eq!(refused(gae, Rewarded { rewards: &bad, ..good }), "reward 1 is inf; leave it out");
     assert_eq!(refused(gae, Rewarded { values: &bad, ..good }), "value 1 is inf; leave it out");
-    let end = RolloutEnd::CutOff(f64::NAN);
+    let end = RolloutEnd::Continues(f64::NAN);
     let found = refused(gae, Rewarded { end, ..good });
     assert_eq!(found, "the value after the end is NaN; it must be a number");
     let found = refused(gae, Rewarded { values: &[0.0], ..good });
@@ -104,7 +104,7 @@ proptest! {
     ) {
         let (rewards, values): (Vec<f64>, Vec<f64>) = tokens.into_iter().unzip();
         let trained = vec![true; rewards.len()];
-        let end = RolloutEnd::CutOff(rest);
+        let end = RolloutEnd::Continues(rest);
         let rollout = Rewarded { end, ..over(&trained, &rewards, &values) };
         let whole = Gae { discount, lambda: 1.0 }.estimate(rollout).unwrap();
         let one = Gae { discount, lambda: 0.0 }.estimate(rollout).unwrap();

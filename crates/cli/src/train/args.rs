@@ -114,8 +114,8 @@ mini-batch whose policy is further than `ppo.target_kl` from the one that sample
 ends with one of these reasons, which are in the events and in the report:
 
   KL divergence too large         updates stay above ppo.target_kl, although mini-batches are left out
-  Reward improvement too small    the best of the last 10 mean rewards is less than ppo.min_improvement
-                                  above the best of the 10 before
+  Reward improvement too small    the last 20 mean rewards are on average less than ppo.min_improvement
+                                  above the 20 before, by two standard errors; off by default
   Maximum epochs reached          ppo.max_epochs passes over the tasks
 
 Policy, critic, reference and reward model are adapters on one base, which is in memory once. Every

@@ -273,10 +273,16 @@ fn problems_between_keys_are_reported_with_the_others() {
 #[test]
 fn an_algorithm_sets_what_nobody_sets_and_says_so() {
     let config = "[grpo]\nalgorithm = \"dapo\"\nkl_coef = 0.01\n";
-    let ran = whet_with(config, &["config", "show", "config.toml", "--set", "grpo.ratio=token"]);
+    let given = ["grpo.ratio=token", "dual_source.self_sft_weight=0.1"];
+    let shown = ["config", "show", "config.toml", "--set", given[0], "--set", given[1]];
+    let ran = whet_with(config, &shown);
     assert_eq!(ran.code, 0, "{}", ran.err);
     for line in [
         "algorithm = \"dapo\"  # config.toml:2:13",
+        "dead_groups = \"leave_out\"  # grpo.algorithm = dapo",
+        "mini_batches = 4  # grpo.algorithm = dapo",
+        "teacher_sft_weight = 0.0  # grpo.algorithm = dapo",
+        "self_sft_weight = 0.1  # --set dual_source.self_sft_weight=0.1",
         "clip_range_high = 0.28  # grpo.algorithm = dapo",
         "dynamic_sampling_rounds = 9  # grpo.algorithm = dapo",
         "normaliser = \"token_mean\"  # grpo.algorithm = dapo",

@@ -30,7 +30,6 @@ batch_size = 4
 mini_batch_size = 2
 ppo_epochs = 1
 max_completion_length = 32
-min_improvement = -1.0
 [training]
 max_steps = 4
 max_length = 160

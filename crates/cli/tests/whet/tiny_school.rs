@@ -24,14 +24,13 @@ const SMALL: [&str; 8] = [
 ];
 
 /// What makes a training with PPO small, beside that: two updates a step, and no end by itself.
-const SMALL_PPO: [&str; 7] = [
+const SMALL_PPO: [&str; 6] = [
     "ppo.learning_rate=1e-3",
     "ppo.batch_size=4",
     "ppo.mini_batch_size=2",
     "ppo.ppo_epochs=1",
     "ppo.max_completion_length=32",
     "ppo.kl_patience=0",
-    "ppo.min_improvement=-1",
 ];
 
 /// The folder, made once.

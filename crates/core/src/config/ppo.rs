@@ -71,9 +71,12 @@ pub struct PpoConfig {
     /// The unit of `gamma` and `gae_lambda`: a `response` is one step, as in an episode of turns, or
     /// each `token` is. With 0.99 and 0.95 a token, 5 % of a reward is left 50 tokens earlier.
     pub discount_by: DiscountBy,
-    /// A completion that the limit of tokens cut off goes on in the critic's eyes: its value of the rest is
-    /// added. With `false` it ends there, as every other.
-    pub bootstrap_truncated: bool,
+    /// Exclude completions that reached the length limit from the losses of policy and critic. With `false`
+    /// they are worth what the judge pays for them, as every other.
+    pub mask_truncated_completions: bool,
+    /// Deducted from the reward of a completion that reached the length limit.
+    #[schemars(range(min = 0.0), extend("x-aliases" = ["missing_eos_penalty"]))]
+    pub truncation_penalty: f64,
     /// Advantages are shifted and scaled to a mean of 0 and a standard deviation of 1 in each step. A
     /// deviation below 0.01 is not scaled up: it is noise.
     pub whiten_advantages: bool,
@@ -102,9 +105,9 @@ pub struct PpoConfig {
     pub temperature: f64,
     /// Order of tasks, as `grpo.curriculum`.
     pub curriculum: Curriculum,
-    /// The run ends with "Reward improvement too small" once more than 10 steps are done and the best
-    /// mean reward of the last 10 is less than this above the best of the 10 before. A large negative
-    /// number never ends it.
+    /// The run ends with "Reward improvement too small" once at least 40 steps are done and the mean
+    /// reward of the last 20 less that of the 20 before is below this, by two standard errors. Take a value
+    /// above the noise of a step's mean reward; 0 or less never ends the run.
     pub min_improvement: f64,
     /// Passes over the tasks, after which the run ends with "Maximum epochs reached".
     #[schemars(range(min = 1))]
@@ -152,7 +155,8 @@ impl Default for PpoConfig {
             gamma: 0.99,
             gae_lambda: 0.95,
             discount_by: DiscountBy::Response,
-            bootstrap_truncated: true,
+            mask_truncated_completions: false,
+            truncation_penalty: 0.0,
             whiten_advantages: true,
             critic: Critic::Adapter,
             kl_coef: 0.05,
@@ -162,7 +166,7 @@ impl Default for PpoConfig {
             max_completion_length: 512,
             temperature: 1.0,
             curriculum: Curriculum::Shuffled,
-            min_improvement: 0.001,
+            min_improvement: 0.0,
             max_epochs: 3,
         }
     }
@@ -205,6 +209,16 @@ impl PpoConfig {
                     self.mini_batch_size, self.batch_size
                 ),
                 hint: "lower it, or raise `ppo.batch_size`",
+            });
+        }
+        if self.mask_truncated_completions && self.truncation_penalty > 0.0 {
+            problems.push(Problem {
+                key: "ppo.truncation_penalty",
+                message:
+                    "completions that are left out (`ppo.mask_truncated_completions`) cannot be \
+                          charged"
+                        .to_owned(),
+                hint: "set one of the two",
             });
         }
         problems

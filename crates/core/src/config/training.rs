@@ -19,12 +19,13 @@ pub struct DualSourceConfig {
     /// Passing traces of the teacher for each task of a step.
     #[schemars(range(min = 1, max = 1024))]
     pub teacher_traces_per_task: u32,
-    /// Passing rollouts of a step that the student is fine-tuned on: first those of groups in which
-    /// some rollouts failed, then the highest rewards. Equal programs count once.
+    /// Passing rollouts of a step that the student is fine-tuned on: the best of each task, from the task
+    /// with the lowest pass rate on, then the second of each. Equal programs of a task count once.
     #[schemars(range(min = 1, max = 1024))]
     pub self_sft_top_k: u32,
     /// KL divergence from the reference, in nats per token, above which the weights of the two
-    /// cross-entropies are multiplied by `kl_budget / divergence`. 0 means no budget.
+    /// cross-entropies are multiplied by `kl_budget / divergence`, and an alarm rings, which is all that
+    /// it does in PPO. 0 means no budget.
     #[schemars(range(min = 0.0))]
     pub kl_budget: f64,
 }

@@ -31,9 +31,10 @@ fn a_search_for_an_algorithm_is_counted_and_the_first_is_said() {
     cuda.on_note(move |note| kept.lock().unwrap().push(note.to_owned()));
     assert_eq!(cuda.searches(), Searches::default());
     // 63 rows are in the range of 64.
-    for rows in [64, 64, 63, 1024] {
-        cuda.accumulation_order(rows, 1536, 576);
+    for rows in [64, 64, 63, 128] {
+        cuda.accumulation_order(rows, 16, 8);
     }
+    cuda.check().unwrap();
     assert_eq!((cuda.searches().products, cuda.kept_choices().products), (2, 2));
     let notes = notes.lock().unwrap();
     assert_eq!(notes.len(), 1, "{notes:?}");

@@ -51,6 +51,9 @@ pub struct ChatTemplate {
 pub struct Options {
     /// Whether the text ends where the model is to speak.
     pub add_generation_prompt: bool,
+    /// Whether a last message of the assistant is an answer that is begun, whose text stands behind the prompt
+    /// before it; it goes with `add_generation_prompt`.
+    pub continue_final_message: bool,
     /// Qwen3's switch: `Some(false)` writes an empty thought in the model's place. `None` leaves the
     /// choice to the template.
     pub enable_thinking: Option<bool>,
@@ -61,9 +64,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// For a prompt: the model speaks next.
+    /// For a prompt: the model speaks next, or continues the answer that a last message of the assistant begins.
     pub fn prompt() -> Self {
-        Self { add_generation_prompt: true, ..Self::default() }
+        Self { add_generation_prompt: true, continue_final_message: true, ..Self::default() }
     }
 
     /// For a whole conversation, as it is trained on.
@@ -113,16 +116,15 @@ impl ChatTemplate {
         self.enable_thinking = thinking.filter(|_| self.has_thinking_switch());
     }
 
-    /// The text of a conversation. A message is anything with `role` and `content`. A prompt whose conversation
-    /// ends with an assistant message is an answer that is begun: its text stands behind the prompt before it.
+    /// The text of a conversation. A message is anything with `role` and `content`.
     pub fn render(
         &self,
         messages: &[impl Serialize],
         options: &Options,
     ) -> Result<String, TemplateError> {
         let mut messages = serde_json::to_value(messages).map_err(|err| self.failed(&err))?;
-        let begun =
-            if options.add_generation_prompt { take_begun_answer(&mut messages) } else { None };
+        let continues = options.add_generation_prompt && options.continue_final_message;
+        let begun = if continues { take_begun_answer(&mut messages) } else { None };
         let mut context = self.specials.clone();
         context.insert("messages".to_owned(), messages);
         context.insert("add_generation_prompt".to_owned(), options.add_generation_prompt.into());

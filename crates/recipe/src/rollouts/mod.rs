@@ -95,10 +95,12 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Outcome<Option<SampleSummary>>, Failure> {
     let mut config = request.sources.load(&[]).map_err(Failure::Config)?.config;
-    config.prompt = settled_prompt(request, &config, observer)?;
     check_outputs([request.prompts.as_path()], [request.out.as_path()])
         .map_err(SampleError::from)?;
     let tasks = drawn(request)?;
+    // Tasks that cannot be sampled are refused before a model is fetched.
+    environments(&config, &tasks)?;
+    config.prompt = settled_prompt(request, &config, observer)?;
     let environments = environments(&config, &tasks)?;
     let job = SampleJob {
         request,

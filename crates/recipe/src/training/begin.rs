@@ -40,7 +40,7 @@ pub(crate) fn settings(request: &RunRequest, beneath: &[Layer]) -> Result<Loaded
     let root = Path::new(&given.config.run.dir);
     let view = RunDir::open_read_only(root, &request.name).map_err(TrainError::from)?;
     let text = view.config_text().map_err(TrainError::from)?;
-    let layer = Layer::File { path: view.config_path(), text };
+    let layer = Layer::Run { path: view.config_path(), text };
     let mut saved = whetstone_config::load(&[layer]).map_err(Failure::Config)?;
     // The folder of runs may have moved, and a run can resume on another device.
     saved.config.run.dir = given.config.run.dir;

@@ -9,11 +9,13 @@ use whetstone_core::jsonl::{Records, read_tasks};
 use whetstone_core::sft_row::SftRow;
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::Trace;
+use whetstone_env::registry::Environments;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::TrainError;
 use whetstone_train::inputs::{self, Files, Known};
 
 use super::{RunRequest, reward_model};
+use crate::environment;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::untested;
@@ -145,6 +147,8 @@ impl Inputs {
             }
             None => Vec::new(),
         };
+        let all = tasks.iter().chain(&held_out);
+        Environments::check_kinds(config, all).map_err(environment::failure)?;
         Ok(Self { tasks, held_out, traces: traces(files.traces.as_deref())? })
     }
 }

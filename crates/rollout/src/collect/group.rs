@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use whetstone_core::completion::Completion;
+use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::group::{GroupReward, Spread};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
+use whetstone_core::outcome::Evidence;
 use whetstone_core::task::TaskId;
 use whetstone_env::environment::Outcome;
 
@@ -21,6 +22,13 @@ pub struct Turn {
     pub asked: Arc<[Message]>,
     /// The completion.
     pub completion: Completion,
+}
+
+impl Turn {
+    /// Whether the length limit cut the completion off.
+    pub fn is_cut_off(&self) -> bool {
+        self.completion.finish == Finish::Length
+    }
 }
 
 /// The reason that an episode ended.
@@ -101,6 +109,19 @@ impl Group {
     /// Rewards as advantages need them: each total with its tests term.
     pub fn compared(&self) -> Vec<GroupReward> {
         self.rollouts.iter().map(|rollout| GroupReward::from(&rollout.outcome.reward)).collect()
+    }
+
+    /// Whether every rollout solved the task.
+    pub fn is_solved(&self) -> bool {
+        !self.rollouts.is_empty() && self.rollouts.iter().all(|rollout| rollout.outcome.is_solved())
+    }
+
+    /// Whether no rollout solved the task. One that was not run says nothing.
+    pub fn is_unsolved(&self) -> bool {
+        let fails = |rollout: &Rollout| {
+            rollout.outcome.evidence != Evidence::NotRun && !rollout.outcome.is_solved()
+        };
+        !self.rollouts.is_empty() && self.rollouts.iter().all(fails)
     }
 
     /// Whether it gives no gradient: see [`Spread::is_alive`], which also says what `floor` is.

@@ -184,7 +184,7 @@ fn the_first_that_the_judges_have_is_waited_for() {
 fn what_is_not_drawn_yet_is_waited_for_when_the_judges_have_nothing() {
     let order = |_| Vec::new();
     let found = waits(&Stage::default(), Player { order: &order, ..Player::new(&says) });
-    assert_eq!(found, ["a 1", "a 2", "b 0", "b 1", "b 2", ""], "the generator gave nothing");
+    assert_eq!(found, ["a 0", "a 1", "a 2", "b 0", "b 1", "b 2", ""], "the generator gave nothing");
 }
 
 #[test]

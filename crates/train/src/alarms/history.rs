@@ -43,7 +43,13 @@ const GROUPS: &str = metric::ROLLOUT_TASKS.name;
 /// Prefix of the metrics of the reward's terms.
 const TERMS: &str = metric::REWARD_TERMS;
 
-const WATCHED: [&str; 21] = [
+pub(super) const EXPLAINED: &str = metric::PPO_EXPLAINED_VARIANCE.name;
+/// The part of a step's mini-batches that was left out; made of the two below.
+pub(super) const SKIPPED: &str = "skipped part";
+const SKIPPED_MINI_BATCHES: &str = metric::PPO_SKIPPED_MINI_BATCHES.name;
+const UPDATES: &str = metric::PPO_UPDATES.name;
+
+const WATCHED: [&str; 22] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -65,13 +71,15 @@ const WATCHED: [&str; 21] = [
     RM_SHORTER,
     RM_SHORTER_PAIRS,
     PAID_LENGTH,
+    EXPLAINED,
 ];
 
 /// Metrics of PPO that mean what one of GRPO's does.
-const SAME: [(&str, &str); 4] = [
+const SAME: [(&str, &str); 5] = [
     (metric::PPO_MEAN_REWARD.name, REWARD),
     (metric::PPO_PASS_RATE.name, PASS),
     (metric::PPO_ENTROPY.name, ENTROPY),
+    (metric::PPO_REFERENCE_KL.name, KL),
     (metric::PPO_SAMPLER_GAP.name, GAP),
 ];
 
@@ -120,6 +128,11 @@ impl History {
             if let (Some(count), Some(&groups)) = (values.get(of), values.get(GROUPS)) {
                 self.put(part, step, count / groups);
             }
+        }
+        if let [Some(skipped), Some(made)] =
+            [SKIPPED_MINI_BATCHES, UPDATES].map(|name| values.get(name))
+        {
+            self.put(SKIPPED, step, skipped / (skipped + made));
         }
     }
 

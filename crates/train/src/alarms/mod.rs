@@ -9,6 +9,7 @@
 //! | `held_out_falls` | held-out tasks are solved less often than before, while rewards rose |
 //! | `kl_over_budget` | the divergence from the reference is past `dual_source.kl_budget` |
 //! | `entropy_collapse` | entropy is below a fifth of what it was |
+//! | `entropy_rises` | entropy is above twice what it was |
 //! | `sampler_gap` | a log-probability differs between sampler and trainer by more than rounding |
 //! | `ratios_clamped` | a log-ratio or an estimate of the divergence was so far off that it was clamped |
 //! | `dead_groups` | more than four in five groups have nothing to learn from |
@@ -20,10 +21,13 @@
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
 //! | `gain_is_format` | most of the gain since the start is more replies with code |
 //! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |
+//! | `critic_explains_nothing` | a critic's baseline is worse than the mean of the returns |
+//! | `mini_batches_skipped` | more than half of the mini-batches are left out |
 //! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, five times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
 
+mod critic;
 mod format;
 mod history;
 mod reward_model;
@@ -31,11 +35,12 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::{Config, Curriculum};
+use whetstone_core::config::Config;
 use whetstone_record::event::Suspect;
 
 use self::history::History;
-use self::rules::{DueAlarm, Rules};
+use self::rules::{DueAlarm, Rules, Trainer};
+use crate::ppo;
 
 /// Steps for which an alarm must not have been due before it rings again.
 pub const QUIET_STEPS: u64 = 50;
@@ -62,7 +67,7 @@ pub(crate) fn no_suspects(_term: &str) -> Vec<Suspect> {
 }
 
 /// The alarms of one training.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Alarms {
     history: History,
     rules: Rules,
@@ -71,13 +76,21 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    pub(crate) fn new(config: &Config) -> Self {
+    /// Those of a training with this name.
+    pub(crate) fn new(config: &Config, stage: &str) -> Self {
+        let is_ppo = stage == ppo::STAGE;
+        let (trainer, curriculum) = if is_ppo {
+            (Trainer::Ppo, config.ppo.curriculum)
+        } else {
+            (Trainer::Grpo, config.grpo.curriculum)
+        };
         let rules = Rules {
+            trainer,
+            curriculum,
             kl_budget: config.dual_source.kl_budget,
-            tasks_get_harder: config.grpo.curriculum == Curriculum::Difficulty,
             has_partial_credit: !config.reward.needs_all_tests(),
         };
-        Self { rules, ..Self::default() }
+        Self { rules, history: History::default(), due: BTreeMap::new() }
     }
 
     /// Takes in the measurements of a step; returns the alarms that ring.
@@ -94,6 +107,7 @@ impl Alarms {
             .into_iter()
             .chain(of_reward_model)
             .chain(format::gain_is_format(&self.history))
+            .chain(critic::all(&self.history).into_iter().flatten())
             .filter_map(|found| self.ring(step, found, suspects))
             .collect()
     }

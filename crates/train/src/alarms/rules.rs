@@ -1,6 +1,7 @@
 //! When each alarm is due. Thresholds are where runs that went well stay far below: see
 //! `docs/guides/alarms.md`.
 
+use whetstone_core::config::Curriculum;
 use whetstone_core::metric;
 use whetstone_core::reward::TESTS;
 
@@ -11,6 +12,8 @@ use super::history::{
 
 /// Entropy that is left, of what there was, when samples are all alike.
 const COLLAPSED: f64 = 0.2;
+/// Entropy as a multiple of what there was, when samples become noise.
+const EXPLODED: f64 = 2.0;
 /// Sampler and trainer are one code: what is left is rounding, below 1e-4 in every run seen.
 const GAP_LIMIT: f64 = 1e-3;
 /// Single tokens that the reference held for nearly impossible occur in healthy runs: 1 of 70,000 was seen.
@@ -47,30 +50,58 @@ pub(super) struct DueAlarm {
     pub(super) term: Option<String>,
 }
 
+/// The training whose settings a message names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trainer {
+    Grpo,
+    Ppo,
+}
+
+impl Trainer {
+    fn learning_rate(self) -> &'static str {
+        match self {
+            Self::Grpo => "training.learning_rate",
+            Self::Ppo => "ppo.learning_rate",
+        }
+    }
+
+    /// The section of its other settings.
+    fn section(self) -> &'static str {
+        match self {
+            Self::Grpo => "grpo",
+            Self::Ppo => "ppo",
+        }
+    }
+}
+
 /// Settings that rules depend on.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
+    pub(super) trainer: Trainer,
+    /// In an order that is not shuffled, later tasks are others than the first: fewer programs pass, as they
+    /// should, and by pass rate the tasks that teach nothing come last.
+    pub(super) curriculum: Curriculum,
     /// 0 is none.
     pub(super) kl_budget: f64,
-    /// Fewer programs pass later, as they should.
-    pub(super) tasks_get_harder: bool,
     /// Programs that pass some tests are paid for them.
     pub(super) has_partial_credit: bool,
 }
 
 /// Everything that is due after the last step.
 pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
+    let (trainer, curriculum) = (rules.trainer, rules.curriculum);
     let all = [
         held_out_falls(history),
-        kl_over_budget(history, rules.kl_budget),
-        entropy_collapse(history),
+        kl_over_budget(history, rules),
+        entropy_collapse(history, trainer),
+        entropy_rises(history, trainer),
         sampler_gap(history),
         ratios_clamped(history),
-        dead_groups(history),
+        dead_groups(history).filter(|_| curriculum != Curriculum::PassRate),
         timeouts(history),
-        passes_fall(history).filter(|_| !rules.tasks_get_harder),
-        cut_off(history),
-        no_code(history),
+        passes_fall(history, trainer).filter(|_| curriculum == Curriculum::Shuffled),
+        cut_off(history, trainer),
+        no_code(history, trainer),
         term_rises_alone(history, rules.has_partial_credit),
     ];
     all.into_iter().flatten().collect()
@@ -106,27 +137,55 @@ fn held_out_falls(history: &History) -> Option<DueAlarm> {
     Some(due("held_out_falls", message))
 }
 
-fn kl_over_budget(history: &History, budget: f64) -> Option<DueAlarm> {
+fn kl_over_budget(history: &History, rules: &Rules) -> Option<DueAlarm> {
     let Level { mean, .. } = history.last(KL)?;
+    let (budget, trainer) = (rules.kl_budget, rules.trainer);
     (budget > 0.0 && mean > budget).then_some(())?;
+    let held_back = match trainer {
+        Trainer::Grpo => ": the weights of traces are held back",
+        Trainer::Ppo => "",
+    };
     let message = format!(
         "the student is {mean:.3} nats a token away from its reference, past the budget of {budget} \
-         (`dual_source.kl_budget`): the weights of traces are held back. Lower \
-         `training.learning_rate`, or raise `grpo.kl_coef`"
+         (`dual_source.kl_budget`){held_back}. Lower `{}`, or raise `{}.kl_coef`",
+        trainer.learning_rate(),
+        trainer.section()
     );
     Some(due("kl_over_budget", message))
 }
 
-fn entropy_collapse(history: &History) -> Option<DueAlarm> {
+fn entropy_collapse(history: &History, trainer: Trainer) -> Option<DueAlarm> {
     let Ends { first, last } = history.ends(ENTROPY)?;
     (last.mean < COLLAPSED * first.mean).then_some(())?;
     let message = format!(
         "entropy fell from {:.3} to {:.4} nats a token: the samples of a group are nearly all alike, \
-         and there is little left to choose from. Lower `training.learning_rate`, raise \
-         `grpo.temperature`, or stop here",
-        first.mean, last.mean
+         and there is little left to choose from. Lower `{}`, raise `{}.temperature`, or stop here",
+        first.mean,
+        last.mean,
+        trainer.learning_rate(),
+        trainer.section()
     );
     Some(due("entropy_collapse", message))
+}
+
+/// The student forgets what it was sure of: its samples turn into noise, often ever longer.
+fn entropy_rises(history: &History, trainer: Trainer) -> Option<DueAlarm> {
+    let ends = history.ends(ENTROPY)?;
+    let Level { mean, error } = ends.rise();
+    (ends.last.mean > EXPLODED * ends.first.mean && mean > CLEAR * error).then_some(())?;
+    let bonus = match trainer {
+        Trainer::Grpo => "",
+        Trainer::Ppo => " or `ppo.entropy_coef`",
+    };
+    let message = format!(
+        "entropy rose from {:.3} to {:.3} nats a token: samples become noise. Read some, take a checkpoint from \
+         before, and lower `{}`{bonus}, or raise `{}.kl_coef`",
+        ends.first.mean,
+        ends.last.mean,
+        trainer.learning_rate(),
+        trainer.section()
+    );
+    Some(due("entropy_rises", message))
 }
 
 fn sampler_gap(history: &History) -> Option<DueAlarm> {
@@ -190,37 +249,40 @@ fn timeouts(history: &History) -> Option<DueAlarm> {
 }
 
 /// The student gets worse at what it is trained on.
-fn passes_fall(history: &History) -> Option<DueAlarm> {
+fn passes_fall(history: &History, trainer: Trainer) -> Option<DueAlarm> {
     let ends = history.ends(PASS)?;
     let Level { mean, error } = ends.rise();
     (-mean > FEWER_PASSES && -mean > CLEAR * error).then_some(())?;
     let message = format!(
         "{} of the programs of the last steps pass, {} did in the beginning: the student gets worse, or \
-         its tasks harder. Take a checkpoint from before, and lower `training.learning_rate` or raise \
-         `grpo.kl_coef`",
+         its tasks harder. Take a checkpoint from before, and lower `{}` or raise `{}.kl_coef`",
         percent(ends.last.mean),
-        percent(ends.first.mean)
+        percent(ends.first.mean),
+        trainer.learning_rate(),
+        trainer.section()
     );
     Some(due("passes_fall", message))
 }
 
-fn cut_off(history: &History) -> Option<DueAlarm> {
+fn cut_off(history: &History, trainer: Trainer) -> Option<DueAlarm> {
     let ends = history.ends(CUT_OFF)?;
     let Level { mean, error } = ends.rise();
     (mean > MORE_CUT_OFF && mean > CLEAR * error).then_some(())?;
     let message = format!(
         "{} of the completions of the last steps were cut off by the limit on tokens, {} were in the \
-         beginning: read some. If they repeat themselves, lower `training.learning_rate`; if they are \
-         only long, raise `grpo.max_completion_length`",
+         beginning: read some. If they repeat themselves, lower `{}`; if they are only long, raise \
+         `{}.max_completion_length`",
         percent(ends.last.mean),
-        percent(ends.first.mean)
+        percent(ends.first.mean),
+        trainer.learning_rate(),
+        trainer.section()
     );
     Some(due("cut_off", message))
 }
 
 /// Most replies have no code, so what is learnt is to write some. The cause that most of them share says what to
 /// set.
-fn no_code(history: &History) -> Option<DueAlarm> {
+fn no_code(history: &History, trainer: Trainer) -> Option<DueAlarm> {
     let Level { mean, error } = history.last_of(NO_CODE, FORMAT_STEPS)?;
     (mean - LIKELY * error > MOST_WITHOUT_CODE).then_some(())?;
     let part = |name| history.last_of(name, FORMAT_STEPS).map_or(0.0, |level| level.mean);
@@ -234,9 +296,10 @@ fn no_code(history: &History) -> Option<DueAlarm> {
     } else if 2.0 * cut > mean {
         format!(
             "{} of the replies of the last steps have no code, and {} are cut off by the limit on tokens: raise \
-             `grpo.max_completion_length`, or use `prompt.thinking = \"off\"`",
+             `{}.max_completion_length`, or use `prompt.thinking = \"off\"`",
             percent(mean),
-            percent(cut)
+            percent(cut),
+            trainer.section()
         )
     } else {
         format!(

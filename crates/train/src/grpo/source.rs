@@ -12,7 +12,7 @@ use crate::order::{Endless, shuffled};
 use crate::plan::Plan;
 use crate::recorded::{Recorded, TurnIndex};
 use crate::rollouts::tasks::{NextStep, StepRollouts, TaskWithTraces, Tasks, number_apart};
-use crate::session::Progress;
+use crate::session::{Patience, Progress};
 
 /// The source of rollouts.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ impl<'a> RolloutStream<'a> {
         match source {
             Source::Tasks(tasks) => {
                 let sampling = config.grpo_sampling();
-                Self::Tasks(Tasks::new(Seed::new(config.seed), sampling.curriculum, tasks))
+                Self::Tasks(Tasks::new(Seed::new(config.seed), sampling, tasks))
             }
             Source::Recorded(recorded) => Self::Recorded(Replay::new(config, recorded)),
         }
@@ -83,7 +83,7 @@ impl<'a> RolloutStream<'a> {
 
     /// Counts what a step has taken.
     pub(super) fn count(
-        &self,
+        &mut self,
         config: &Config,
         step_rollouts: &StepRollouts,
         progress: &mut Progress,
@@ -91,7 +91,7 @@ impl<'a> RolloutStream<'a> {
         match self {
             Self::Tasks(tasks) => tasks.count(config, step_rollouts, progress),
             Self::Recorded(_) => {
-                progress.count(&step_rollouts.groups, config.alive_floor());
+                progress.count(&step_rollouts.groups, config.alive_floor(), Patience::Counts);
                 progress.position += step_rollouts.consumed as u64;
             }
         }
@@ -126,7 +126,7 @@ impl<'a> Replay<'a> {
         };
         let positions = progress.position..all.min(progress.position + plan.items_per_step);
         let places: Vec<usize> =
-            positions.clone().map(|position| self.order.at(position, |_| ())).collect();
+            positions.clone().map(|position| self.order.at(position)).collect();
         let recorded = self.recorded;
         let mut logps = missing_logps(recorded, &places, score)?.into_iter();
         for (&at, position) in places.iter().zip(positions) {

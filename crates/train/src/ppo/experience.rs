@@ -1,12 +1,12 @@
 //! What a step learns from: every completion with its rewards, values, advantages and returns.
 
 use serde::Serialize;
-use whetstone_algo::gae::{Gae, GaeEstimate, Rewarded, RolloutEnd};
+use whetstone_algo::gae::{Gae, GaeEstimate, Rewarded, RolloutEnd, first_of_responses};
 use whetstone_algo::ppo::{token_rewards, whiten};
 use whetstone_algo::{AlgoError, Mean};
-use whetstone_core::completion::Finish;
 use whetstone_core::config::{DiscountBy, PpoConfig};
 use whetstone_rollout::collect::record::TokenEstimates;
+use whetstone_rollout::collect::{Rollout, Turn};
 
 use crate::error::TrainError;
 use crate::example::Example;
@@ -19,6 +19,9 @@ use crate::rollouts::tasks::StepRollouts;
 pub(super) struct Experience {
     pub(super) example: Example,
     pub(super) mask: Vec<bool>,
+    /// Tokens whose value is a baseline: the first of each response, or all where tokens are discounted. The
+    /// critic is trained there and nowhere else.
+    pub(super) baseline: Vec<bool>,
     /// The log-probabilities that it was sampled with.
     pub(super) sampled: Vec<f64>,
     /// Values when it was sampled.
@@ -29,8 +32,6 @@ pub(super) struct Experience {
     /// The rollout that it is of.
     rollout: RolloutIndex,
     reward: f64,
-    /// More would have come: the limit of tokens ended it, or the episode goes on in another sequence.
-    is_cut_off: bool,
 }
 
 /// Completions as JSON.
@@ -64,27 +65,22 @@ pub(super) struct Experiences {
 
 impl Experiences {
     /// The completions of a step; nothing is estimated yet.
+    ///
+    /// One that the length limit cut off is left out, if the settings mask it; else it is worth what it was
+    /// paid. The reward of an episode of several sequences is that of its last one.
     pub(super) fn new(config: &PpoConfig, step_rollouts: &StepRollouts) -> Self {
         let mut all = Vec::new();
         for (at, group) in step_rollouts.groups.iter().enumerate() {
             for (index, rollout) in group.rollouts.iter().enumerate() {
-                let sequences = sampled_sequences(rollout.turns.iter().enumerate());
+                let is_learnt =
+                    |turn: &Turn| !config.mask_truncated_completions || !turn.is_cut_off();
+                let turns = rollout.turns.iter().enumerate().filter(|(_, turn)| is_learnt(turn));
+                let sequences = sampled_sequences(turns);
                 let last = sequences.len().saturating_sub(1);
                 for (part, sequence) in sequences.into_iter().enumerate() {
-                    let SampledSequence { example, sampled, finish, .. } = sequence;
-                    let is_last = part == last;
-                    all.push(Experience {
-                        mask: example.mask(),
-                        example,
-                        sampled,
-                        values: Vec::new(),
-                        advantages: Vec::new(),
-                        returns: Vec::new(),
-                        rollout: RolloutIndex { group: at, rollout: index },
-                        reward: if is_last { rollout.outcome.reward.total() } else { 0.0 },
-                        is_cut_off: !is_last
-                            || (config.bootstrap_truncated && finish == Finish::Length),
-                    });
+                    let reward = if part == last { paid(config, rollout) } else { 0.0 };
+                    let rollout = RolloutIndex { group: at, rollout: index };
+                    all.push(Experience::new(config.discount_by, sequence, rollout, reward));
                 }
             }
         }
@@ -95,7 +91,7 @@ impl Experiences {
         self.all.iter().map(|experience| &experience.example).collect()
     }
 
-    /// Estimates advantages and returns. `values` has one more than each has tokens: that behind its end.
+    /// Estimates advantages and returns from the critic's values of each completion's tokens.
     pub(super) fn estimate(
         &mut self,
         config: &PpoConfig,
@@ -105,11 +101,13 @@ impl Experiences {
     ) -> Result<(), TrainError> {
         let gae = Gae { discount: config.gamma, lambda: config.gae_lambda };
         let (mut advantage, mut returns) = (Mean::default(), Mean::default());
-        for (at, (experience, mut values)) in self.all.iter_mut().zip(values).enumerate() {
-            let after = values.pop().unwrap_or(0.0);
+        for (experience, values) in self.all.iter_mut().zip(values) {
             experience.values = values;
+        }
+        let ends: Vec<RolloutEnd> = (0..self.all.len()).map(|at| self.end(at)).collect();
+        for (at, (experience, end)) in self.all.iter_mut().zip(ends).enumerate() {
             let reference = reference.map(|all| all[at].as_slice());
-            let known = Known { value_after: after, reference, kl_coef };
+            let known = Known { end, reference, kl_coef };
             let found = experience.estimate(gae, config.discount_by, known)?;
             for token in (0..experience.mask.len()).filter(|&token| experience.mask[token]) {
                 advantage.add(found.advantages[token]);
@@ -139,6 +137,14 @@ impl Experiences {
         Ok(())
     }
 
+    /// The state after the last token of a sequence: where its episode goes on in the next one, the critic's
+    /// value of that one's first response.
+    fn end(&self, at: usize) -> RolloutEnd {
+        let next = self.all.get(at + 1).filter(|next| next.rollout == self.all[at].rollout);
+        next.and_then(|next| next.values.first())
+            .map_or(RolloutEnd::Over, |&value| RolloutEnd::Continues(value))
+    }
+
     /// The mean advantage of each rollout, and what the critic made of its tokens, one list for each group.
     pub(super) fn by_rollout(
         &self,
@@ -159,6 +165,14 @@ impl Experiences {
             to.values.extend(of_trained(&experience.values).into_iter().map(narrow));
             to.returns.extend(of_trained(&experience.returns).into_iter().map(narrow));
         }
+        for (group, tokens) in step_rollouts.groups.iter().zip(&mut tokens) {
+            for (rollout, tokens) in group.rollouts.iter().zip(tokens) {
+                // Of an episode with a turn that is left out, nobody could tell whose values these are.
+                if tokens.values.len() != rollout.sampled_tokens() {
+                    *tokens = TokenEstimates::default();
+                }
+            }
+        }
         let mean = |group: Vec<Mean>| group.into_iter().map(|mean| mean.get().unwrap_or(0.0));
         (means.into_iter().map(|group| mean(group).collect()).collect(), tokens)
     }
@@ -178,35 +192,66 @@ impl Experiences {
 
     /// Values and returns of all trained tokens.
     pub(super) fn predictions(&self) -> (Vec<f64>, Vec<f64>) {
-        let trained = |list: fn(&Experience) -> &[f64]| -> Vec<f64> {
-            let of = |one: &Experience| one.example.of_trained(list(one));
-            self.all.iter().flat_map(of).collect()
-        };
-        (trained(|one| &one.values), trained(|one| &one.returns))
+        self.predictions_at(|experience| &experience.mask)
     }
+
+    /// Values and returns where values are baselines.
+    pub(super) fn baselines(&self) -> (Vec<f64>, Vec<f64>) {
+        self.predictions_at(|experience| &experience.baseline)
+    }
+
+    fn predictions_at(&self, mask: fn(&Experience) -> &[bool]) -> (Vec<f64>, Vec<f64>) {
+        let at = |list: fn(&Experience) -> &[f64]| -> Vec<f64> {
+            let of = |one| list(one).iter().zip(mask(one)).filter(|(_, is)| **is);
+            self.all.iter().flat_map(of).map(|(&number, _)| number).collect()
+        };
+        (at(|one| &one.values), at(|one| &one.returns))
+    }
+}
+
+/// The reward of a rollout, less the penalty if the length limit cut its last completion off.
+fn paid(config: &PpoConfig, rollout: &Rollout) -> f64 {
+    let is_cut_off = rollout.turns.last().is_some_and(Turn::is_cut_off);
+    let penalty = if is_cut_off { config.truncation_penalty } else { 0.0 };
+    rollout.outcome.reward.total() - penalty
 }
 
 /// What an estimate needs beside the completion itself.
 #[derive(Debug, Clone, Copy)]
 struct Known<'a> {
-    /// The critic's value of what would have come after the end.
-    value_after: f64,
+    /// The state after the last token.
+    end: RolloutEnd,
     /// Log-probabilities under the reference, if the divergence from it costs something.
     reference: Option<&'a [f64]>,
     kl_coef: f64,
 }
 
 impl Experience {
+    fn new(
+        discount_by: DiscountBy,
+        sequence: SampledSequence,
+        rollout: RolloutIndex,
+        reward: f64,
+    ) -> Self {
+        let SampledSequence { example, sampled, .. } = sequence;
+        let mask = example.mask();
+        let baseline = match discount_by {
+            DiscountBy::Token => mask.clone(),
+            DiscountBy::Response => first_of_responses(&mask),
+        };
+        let (values, advantages, returns) = (Vec::new(), Vec::new(), Vec::new());
+        Self { example, mask, baseline, sampled, values, advantages, returns, rollout, reward }
+    }
+
     fn estimate(
         &self,
         gae: Gae,
         discount_by: DiscountBy,
         known: Known<'_>,
     ) -> Result<GaeEstimate, AlgoError> {
-        let Known { value_after, reference, kl_coef } = known;
+        let Known { end, reference, kl_coef } = known;
         let logps = reference.map(|reference| [self.sampled.as_slice(), reference]);
         let rewards = token_rewards(&self.mask, self.reward, kl_coef, logps)?;
-        let end = if self.is_cut_off { RolloutEnd::CutOff(value_after) } else { RolloutEnd::Over };
         let rewarded =
             Rewarded { trained: &self.mask, rewards: &rewards, values: &self.values, end };
         match discount_by {

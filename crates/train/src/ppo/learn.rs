@@ -51,7 +51,10 @@ pub(super) struct Work<'e> {
 struct MiniBatch<'e> {
     step: u64,
     experiences: Vec<&'e Experience>,
+    /// Of the policy's trained tokens.
     totals: Totals,
+    /// Of the places where the critic is trained.
+    baselines: Totals,
 }
 
 impl<'a> Learner<'a> {
@@ -90,7 +93,7 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    /// The critic's values of all completions, one more than each has tokens.
+    /// The critic's values of the tokens of all completions.
     pub(super) fn values(
         &self,
         student: &mut Student,
@@ -190,6 +193,7 @@ impl<'a> Learner<'a> {
         self.gradients.clear(student.decoder.device());
         let pass = self.pass(student, mini_batch.step);
         let (loss, totals) = (self.loss, mini_batch.totals);
+        let critic = Critic { loss, totals: mini_batch.baselines };
         let is_first = measured.updates == 0;
         let mut divergence = Mean::default();
         measured.mini_batches += 1;
@@ -203,8 +207,7 @@ impl<'a> Learner<'a> {
             measured.policy(&found);
             let mut objective = found.objective;
             if models.critic.is_none() {
-                let critic = Critic { loss, totals }.part(experience, scores, measured)?;
-                objective = objective.plus(&critic)?;
+                objective = objective.plus(&critic.part(experience, scores, measured)?)?;
             }
             Ok(objective.signals)
         })?;
@@ -219,20 +222,21 @@ impl<'a> Learner<'a> {
         mini_batch: &MiniBatch<'_>,
         measured: &mut LearnMeasured,
     ) -> Result<(), TrainError> {
-        let (loss, totals) = (self.loss, mini_batch.totals);
+        let critic = Critic { loss: self.loss, totals: mini_batch.baselines };
         models.with(student, models.critic, |student| {
             let pass = self.pass(student, mini_batch.step);
             let forward = Forward { values_only: true, ..pass.forward };
             let pass = Pass { forward, ..pass };
             pass.learn(&mini_batch.examples(), &mut self.gradients, |place, scores| {
                 let experience = mini_batch.experiences[place];
-                Ok(Critic { loss, totals }.part(experience, scores, measured)?.signals)
+                Ok(critic.part(experience, scores, measured)?.signals)
             })
         })
     }
 }
 
-/// The critic's loss in a mini-batch.
+/// The critic's loss in a mini-batch: where its value is a baseline. What it makes of a program that it has read
+/// is used nowhere.
 #[derive(Clone, Copy)]
 struct Critic {
     loss: Loss,
@@ -249,7 +253,7 @@ impl Critic {
     ) -> Result<Objective, AlgoError> {
         let value = scores.value.as_deref().unwrap_or_default();
         let valued = Valued {
-            trained: &experience.mask,
+            trained: &experience.baseline,
             value,
             old_value: &experience.values,
             returns: &experience.returns,
@@ -264,7 +268,8 @@ impl<'e> MiniBatch<'e> {
     fn new(step: u64, experiences: impl Iterator<Item = &'e Experience>) -> Self {
         let experiences: Vec<&Experience> = experiences.collect();
         let totals = Totals::count(experiences.iter().map(|one| one.mask.as_slice()));
-        Self { step, experiences, totals }
+        let baselines = Totals::count(experiences.iter().map(|one| one.baseline.as_slice()));
+        Self { step, experiences, totals, baselines }
     }
 
     fn examples(&self) -> Vec<&'e Example> {
@@ -285,5 +290,39 @@ impl Experience {
             advantage: Advantages::Tokens(&self.advantages),
             episode_tokens: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::config::{DiscountBy, PpoConfig};
+
+    use super::*;
+    use crate::rollouts::tasks::StepRollouts;
+    use crate::testing::{group, rollout};
+
+    /// The critic's signals of two completions, worth 1 and 0, in one mini-batch; it says 0.5 everywhere.
+    fn signals(discount_by: DiscountBy) -> Vec<Vec<f64>> {
+        let config = PpoConfig { discount_by, gamma: 1.0, gae_lambda: 1.0, ..PpoConfig::default() };
+        let groups = vec![group("a", vec![rollout(0, &[7, 8, 9], 1.0), rollout(1, &[7], 0.0)])];
+        let step = StepRollouts { groups, ..StepRollouts::default() };
+        let mut experiences = Experiences::new(&config, &step);
+        experiences.estimate(&config, 0.0, vec![vec![0.5; 3], vec![0.5]], None).unwrap();
+        let mini_batch = MiniBatch::new(1, experiences.all.iter());
+        let critic = Critic { loss: Loss::new(&config).unwrap(), totals: mini_batch.baselines };
+        let of = |one: &&Experience| {
+            let value = Some(one.values.clone());
+            let scores = TokenScores { value, ..TokenScores::default() };
+            let found = critic.part(one, &scores, &mut LearnMeasured::default()).unwrap();
+            found.signals.dvalue.unwrap()
+        };
+        mini_batch.experiences.iter().map(of).collect()
+    }
+
+    /// Half the mean square has the slope `(V - R) / n`: of two responses, or of four tokens.
+    #[test]
+    fn the_critic_is_trained_where_its_value_is_used() {
+        assert_eq!(signals(DiscountBy::Response), [vec![-0.25, 0.0, 0.0], vec![0.25]]);
+        assert_eq!(signals(DiscountBy::Token), [vec![-0.125; 3], vec![0.125]]);
     }
 }

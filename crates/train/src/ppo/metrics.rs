@@ -129,9 +129,12 @@ impl Measured {
         if let Some(process) = self.process {
             process.put(&mut values);
         }
-        let (predicted, returns) = experiences.predictions();
-        let explained = explained_variance(&predicted, &returns)?;
-        values.put_some(metric::PPO_EXPLAINED_VARIANCE, explained);
+        for (metric, (predicted, returns)) in [
+            (metric::PPO_EXPLAINED_VARIANCE, experiences.baselines()),
+            (metric::PPO_EXPLAINED_VARIANCE_TOKENS, experiences.predictions()),
+        ] {
+            values.put_some(metric, explained_variance(&predicted, &returns)?);
+        }
         values.put_some(metric::PPO_MEAN_ADVANTAGE, experiences.mean_advantage);
         values.put_some(metric::PPO_MEAN_RETURN, experiences.mean_return);
         values.put_some(metric::PPO_REFERENCE_KL, experiences.reference_kl.get());

@@ -11,6 +11,8 @@
 
 mod experience;
 #[cfg(test)]
+mod experience_tests;
+#[cfg(test)]
 mod gradient_tests;
 mod learn;
 mod metrics;
@@ -228,7 +230,7 @@ impl<'a, 't> Training<'a, 't> {
         student.check_ppo_room(config, ppo.limits)?;
         let models = Models::open(student, ppo)?;
         let (optimizer, progress) = restore(student, STAGE, ppo.checkpoint)?;
-        let tasks = Tasks::new(Seed::new(config.seed), config.ppo.curriculum, all);
+        let tasks = Tasks::new(Seed::new(config.seed), config.ppo_sampling(), all);
         let mut learner = Learner::new(student, ppo, &models, optimizer)?;
         learner.check_memory(student, &longest(student, ppo))?;
         Ok((Self { ppo, plan, models, tasks, learner }, progress))

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use whetstone_core::config::PpoConfig;
 
 /// Rewards that are looked back at.
-const KEPT: usize = 20;
+pub(super) const KEPT: usize = 40;
 
 /// The state of PPO's rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,11 +82,11 @@ mod tests {
     fn numbers_come_back_to_the_bit_and_only_the_newest_are_kept() {
         let mut progress = PpoProgress::new(&PpoConfig::default());
         progress.kl_coef = 0.1 + 0.2;
-        for at in 0..30 {
+        for at in 0..50 {
             progress.remember(Some(1.0 / f64::from(at + 3)));
         }
         progress.remember(None);
-        assert_eq!(progress.rewards().len(), 20);
+        assert_eq!(progress.rewards().len(), KEPT);
         let text = serde_json::to_string(&progress).unwrap();
         let again: PpoProgress = serde_json::from_str(&text).unwrap();
         assert_eq!(again, progress);

@@ -189,7 +189,7 @@ impl<'a> Training<'a> {
     /// The transitions of the next step.
     fn next(&mut self, progress: &Progress) -> Vec<&'a TokenTransition> {
         let positions = progress.position..progress.position + self.plan.items_per_step;
-        positions.map(|at| &self.prm.transitions[self.order.at(at, |_| ())]).collect()
+        positions.map(|at| &self.prm.transitions[self.order.at(at)]).collect()
     }
 
     /// Learns from the transitions of a step; returns its metrics.

@@ -11,6 +11,7 @@ use whetstone_model::decoder::{Decoder, Forward, Gradients, Signal};
 use super::transition::TokenTransition;
 use crate::error::TrainError;
 use crate::example::pieces;
+use crate::memory_check::check_host_room;
 use crate::pass::narrow;
 use crate::reward_model::pass::batch;
 use crate::student::keep;
@@ -108,6 +109,8 @@ impl<'a> TransitionPass<'a> {
             .take(self.micro_batch)
             .map(|at| &transitions[at])
             .collect();
+        let tokens = longest.iter().map(|transition| transition.tokens.len()).sum();
+        check_host_room(self.decoder, self.forward.keep, tokens)?;
         self.learn(&longest, gradients, |_| Ok(BinaryLoss::default()))?;
         let device = self.decoder.device();
         device.check()?;

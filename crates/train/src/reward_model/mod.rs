@@ -112,8 +112,7 @@ fn steps(student: &mut Student, session: &mut Session, rm: &Rm<'_>) -> Result<En
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let positions = progress.position..progress.position + plan.items_per_step;
-        let pairs: Vec<&TokenPair> =
-            positions.clone().map(|at| &rm.pairs[order.at(at, |_| ())]).collect();
+        let pairs: Vec<&TokenPair> = positions.clone().map(|at| &rm.pairs[order.at(at)]).collect();
         let lr = plan.schedule.rate(progress.step)?;
         let settings = UpdateSettings { lr, training: &rm.config.training };
         let step_pairs = StepPairs { step, pairs: &pairs, most_bytes };
@@ -178,7 +177,7 @@ pub fn probe(student: &mut Student, rm: &Rm<'_>) -> Result<Option<Probe>, TrainE
     }
     let began = Instant::now();
     let positions = progress.position..progress.position + plan.items_per_step;
-    let pairs: Vec<&TokenPair> = positions.map(|at| &rm.pairs[order.at(at, |_| ())]).collect();
+    let pairs: Vec<&TokenPair> = positions.map(|at| &rm.pairs[order.at(at)]).collect();
     let step_pairs = StepPairs { step: progress.step + 1, pairs: &pairs, most_bytes };
     learn(student, rm, step_pairs, &mut gradients)?;
     let lr = plan.schedule.rate(progress.step)?;

@@ -14,6 +14,7 @@ use super::error::ScoreError;
 use super::pair::TokenPair;
 use crate::error::TrainError;
 use crate::example::pieces;
+use crate::memory_check::check_host_room;
 use crate::pass::narrow;
 use crate::student::keep;
 use crate::watch::{Part, Phase, Watch};
@@ -108,6 +109,8 @@ impl<'a> PairPass<'a> {
     ) -> Result<usize, TrainError> {
         let longest: Vec<&TokenPair> =
             order(pairs).into_iter().take(self.micro_batch).map(|at| &pairs[at]).collect();
+        let tokens = longest.iter().map(|pair| pair.chosen.len() + pair.rejected.len()).sum();
+        check_host_room(self.decoder, self.forward.keep, tokens)?;
         self.learn(&longest, gradients, |_, _| Ok(PairLoss::default()))?;
         let device = self.decoder.device();
         device.check()?;

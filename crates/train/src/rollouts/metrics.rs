@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use whetstone_algo::Mean;
-use whetstone_core::completion::Finish;
 use whetstone_core::extract::{Cause, Reply};
 use whetstone_core::metric::{self, Metric};
 use whetstone_env::metrics::of_outcome;
-use whetstone_rollout::collect::{Group, Rollout};
+use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use super::tasks::StepRollouts;
 use super::values::{Values, flag, number};
@@ -96,10 +95,7 @@ pub(crate) fn of_rollouts(step_rollouts: &StepRollouts, names: RewardMetrics, va
         values.put_term(name, mean(&paid));
     }
     values.put_some(metric::ROLLOUT_MEAN_TOKENS, mean(&|rollout| number(rollout.sampled_tokens())));
-    let cut = |rollout: &Rollout| {
-        let last = rollout.turns.last().map(|turn| turn.completion.finish);
-        flag(last == Some(Finish::Length))
-    };
+    let cut = |rollout: &Rollout| flag(rollout.turns.last().is_some_and(Turn::is_cut_off));
     values.put_some(metric::ROLLOUT_TRUNCATED, mean(&cut));
     let dropped: usize = step_rollouts.groups.iter().map(|group| group.dropped.len()).sum();
     values.put(metric::ROLLOUT_DROPPED, number(dropped));

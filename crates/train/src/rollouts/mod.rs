@@ -3,6 +3,7 @@
 
 pub(crate) mod collecting;
 pub(crate) mod companion;
+mod curriculum;
 mod difficulty;
 pub(crate) mod held_out;
 pub(crate) mod metrics;

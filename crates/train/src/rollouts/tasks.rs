@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use whetstone_core::Message;
-use whetstone_core::config::{Config, Curriculum};
+use whetstone_core::config::{Config, Sampling};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
 use whetstone_infer::{Headway, Local, Usage, Watch};
@@ -14,10 +14,10 @@ use whetstone_rollout::collect::{
 
 use super::Collection;
 use super::collecting::{collecting, progress_of};
-use super::difficulty::level;
+use super::curriculum::{Taken, TaskOrder};
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::order::{Endless, shuffled};
+use crate::order::shuffled;
 use crate::plan::Plan;
 use crate::session::Progress;
 use crate::student::Student;
@@ -36,8 +36,11 @@ pub struct TaskWithTraces<'a> {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct StepRollouts {
     /// All that were sampled, in the order of their tasks; if some were drawn in the place of others,
-    /// those with variance first.
+    /// those with variance first, and last those that were replaced.
     pub(crate) groups: Vec<Group>,
+    /// Groups that others were drawn in the place of, or that were drawn in vain: they count in no
+    /// denominator.
+    pub(crate) replaced: usize,
     /// The teacher's rows of the same tasks.
     pub(crate) teacher: Vec<Example>,
     /// Tasks that were taken.
@@ -54,6 +57,13 @@ pub(crate) struct StepRollouts {
     pub(crate) process: Vec<Vec<Vec<f64>>>,
 }
 
+impl StepRollouts {
+    /// The number of groups that count in the step: the first ones.
+    pub(crate) fn counting(&self) -> usize {
+        self.groups.len().saturating_sub(self.replaced)
+    }
+}
+
 /// A step that is to come.
 #[derive(Clone, Copy)]
 pub(crate) struct NextStep<'b> {
@@ -67,16 +77,15 @@ pub(crate) struct NextStep<'b> {
 #[derive(Debug)]
 pub(crate) struct Tasks<'a> {
     all: &'a [TaskWithTraces<'a>],
-    order: Endless,
-    curriculum: Curriculum,
+    order: TaskOrder,
     seed: Seed,
 }
 
 impl<'a> Tasks<'a> {
     /// There must be one.
-    pub(crate) fn new(seed: Seed, curriculum: Curriculum, all: &'a [TaskWithTraces<'a>]) -> Self {
-        let order = Endless::new(seed.derive("grpo tasks", 0), all.len());
-        Self { all, order, curriculum, seed }
+    pub(crate) fn new(seed: Seed, sampling: Sampling, all: &'a [TaskWithTraces<'a>]) -> Self {
+        let order = TaskOrder::new(seed, sampling, all.iter().map(|task| task.task));
+        Self { all, order, seed }
     }
 
     /// The rollouts of a step; `None` if it was told to stop meanwhile.
@@ -84,8 +93,7 @@ impl<'a> Tasks<'a> {
         &mut self,
         next: NextStep<'_>,
     ) -> Result<Option<StepRollouts>, TrainError> {
-        let NextStep { collection, progress, .. } = next;
-        let Collection { config, watch, .. } = collection;
+        let watch = next.collection.watch;
         watch.phase(Phase::Sampling);
         let began = Instant::now();
         let step_rollouts = self.collect(next);
@@ -95,10 +103,6 @@ impl<'a> Tasks<'a> {
         let mut step_rollouts = step_rollouts?;
         number_apart(&mut step_rollouts.groups);
         step_rollouts.sampling = began.elapsed();
-        let before = progress.position;
-        for position in before..before + step_rollouts.consumed as u64 {
-            step_rollouts.teacher.extend(self.teacher(config, position, progress));
-        }
         Ok(Some(step_rollouts))
     }
 
@@ -116,7 +120,7 @@ impl<'a> Tasks<'a> {
         let mut generator = generator.watched(Watch(&look));
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
-            let at = self.at(position, progress);
+            let at = self.order.at(position, progress);
             let seed = self.seed.derive("rollouts", position);
             position += 1;
             Some(Asked { task: self.all[at].task, samples: sampling.samples, seed })
@@ -128,6 +132,7 @@ impl<'a> Tasks<'a> {
             let (groups, usage, timeline) = (found.groups, found.usage, found.timeline);
             let step = StepRollouts {
                 groups,
+                teacher: self.teacher_rows(next, 0..wanted),
                 consumed: wanted,
                 usage,
                 timeline,
@@ -139,65 +144,47 @@ impl<'a> Tasks<'a> {
         let floor = config.alive_floor();
         let supply = Supply { wanted, max_rounds: rounds + 1, floor };
         let found = collect_alive(&collecting, &mut generator, supply, &mut asked)?;
-        let groups = found.live.into_iter().chain(found.dead).collect();
+        // A step is as many groups as were wanted. Where fewer are alive, dead ones of the first round fill
+        // it up: as many of these are left as later rounds found no group for.
+        let places = found.live_places.into_iter().chain(found.dead_places);
+        let teacher = self.teacher_rows(next, places.take(wanted));
+        let groups: Vec<Group> = found.live.into_iter().chain(found.dead).collect();
+        let replaced = groups.len().saturating_sub(wanted);
         let (consumed, usage, timeline) = (found.consumed, found.usage, found.timeline);
-        let step = StepRollouts { groups, consumed, usage, timeline, ..StepRollouts::default() };
-        Ok(StepRollouts { thinking_opened, ..step })
+        let step = StepRollouts { groups, replaced, teacher, consumed, ..StepRollouts::default() };
+        Ok(StepRollouts { usage, timeline, thinking_opened, ..step })
     }
 
-    /// The index of the task at a position of the endless order.
-    fn at(&mut self, position: u64, progress: &Progress) -> usize {
-        let (all, curriculum) = (self.all, self.curriculum);
-        let by_difficulty = |&at: &usize| {
-            let level = all[at].task.difficulty.as_deref().and_then(level);
-            // Nobody knows how hard the others are: they come last.
-            (level.is_none(), level)
-        };
-        let begun = self.epoch(position) == self.epoch(progress.position);
-        let by_rate = |&at: &usize| {
-            let counts = progress.solved.get(all[at].task.id.as_str()).copied().unwrap_or_default();
-            distance(if begun { [counts[0], counts[1]] } else { [counts[2], counts[3]] })
-        };
-        self.order.at(position, |order| match curriculum {
-            Curriculum::Shuffled => {}
-            Curriculum::Difficulty => order.sort_by_key(by_difficulty),
-            Curriculum::PassRate => order.sort_by_key(by_rate),
-        })
+    /// Rows of the teacher for tasks of a step, by their places among those that it drew.
+    fn teacher_rows(
+        &mut self,
+        next: NextStep<'_>,
+        places: impl Iterator<Item = usize>,
+    ) -> Vec<Example> {
+        let NextStep { collection, progress, .. } = next;
+        let rows =
+            |place| self.teacher(collection.config, progress.position + place as u64, progress);
+        places.flat_map(rows).collect()
     }
 
     /// Rows of the teacher for the task at a position, another choice each time.
     fn teacher(&mut self, config: &Config, position: u64, progress: &Progress) -> Vec<Example> {
-        let rows = self.all[self.at(position, progress)].rows;
+        let rows = self.all[self.order.at(position, progress)].rows;
         let order = shuffled(self.seed.derive("traces", position), 0, rows.len());
         let count = config.dual_source.teacher_traces_per_task as usize;
         order.into_iter().take(count).map(|row| rows[row].clone()).collect()
     }
 
     /// Counts what a step has taken, and who was solved.
-    ///
-    /// An epoch's order is made from what was known when its first task was drawn, so that every task
-    /// comes once: of a step that reaches into a new epoch, only what was known before it.
     pub(crate) fn count(
-        &self,
+        &mut self,
         config: &Config,
         step_rollouts: &StepRollouts,
         progress: &mut Progress,
     ) {
-        let (before, after) =
-            (progress.position, progress.position + step_rollouts.consumed as u64);
-        let last = self.epoch(after.saturating_sub(1).max(before));
-        if last != self.epoch(before) {
-            progress.begin_epoch();
-        }
-        progress.count(&step_rollouts.groups, config.alive_floor());
-        if self.epoch(after) != last {
-            progress.begin_epoch();
-        }
-        progress.position = after;
-    }
-
-    fn epoch(&self, position: u64) -> u64 {
-        position / self.all.len() as u64
+        let StepRollouts { groups, consumed, .. } = step_rollouts;
+        let taken = Taken { groups, consumed: *consumed, floor: config.alive_floor() };
+        self.order.count(taken, progress);
     }
 }
 
@@ -211,12 +198,6 @@ pub(crate) fn number_apart(groups: &mut [Group]) {
         group.dropped.iter_mut().for_each(|dropped| dropped.sample += *first);
         *first += group.rollouts.len() + group.dropped.len();
     }
-}
-
-/// How far from being solved half of the time: that first, never or always last, and what is unknown
-/// beside these.
-fn distance([seen, passed]: [u64; 2]) -> u64 {
-    (1000 * passed).checked_div(seen).map_or(500, |rate| rate.abs_diff(500))
 }
 
 #[cfg(test)]
@@ -244,92 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn the_half_solved_come_first_and_the_unknown_with_the_never_solved() {
-        let counts = [[4, 2], [4, 1], [4, 3], [4, 0], [4, 4], [0, 0]];
-        assert_eq!(counts.map(distance), [0, 250, 250, 500, 500, 500]);
-    }
-
-    #[test]
-    fn a_curriculum_goes_from_easy_to_hard_in_every_epoch() {
-        let tasks = ["3", "1", "2", "1"].map(|level| task(&format!("t/{level}"), level));
-        let all = with_traces(&tasks, &[]);
-        let mut config = settings();
-        config.grpo.curriculum = Curriculum::Difficulty;
-        let (mut found, progress) =
-            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
-        let levels: Vec<&str> = (0..8)
-            .map(|position| {
-                let at = found.at(position, &progress);
-                all[at].task.difficulty.as_deref().unwrap()
-            })
-            .collect();
-        assert_eq!(levels, ["1", "1", "2", "3", "1", "1", "2", "3"]);
-    }
-
-    #[test]
-    fn tasks_without_a_known_difficulty_come_after_all_others() {
-        let tasks = ["odd", "3", "", "1"].map(|level| task(&format!("t/{level}x"), level));
-        let all = with_traces(&tasks, &[]);
-        let mut config = settings();
-        config.grpo.curriculum = Curriculum::Difficulty;
-        let (mut found, progress) =
-            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
-        let order: Vec<usize> = (0..4).map(|position| found.at(position, &progress)).collect();
-        assert_eq!(order[..2], [3, 1], "{order:?}");
-    }
-
-    /// Takes steps of `each` tasks; the first `solved` tasks are always solved, the next half of the
-    /// time, the others never. Returns the tasks in the order in which they came.
-    fn order_of(each: u64, steps: u64, resumed: bool) -> Vec<usize> {
-        let tasks: Vec<Task> = (0..7).map(|at| task(&format!("t/{at}"), "1")).collect();
-        let all = with_traces(&tasks, &[]);
-        let mut config = settings();
-        config.grpo.curriculum = Curriculum::PassRate;
-        let (mut found, mut progress) =
-            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
-        let mut came = Vec::new();
-        for _ in 0..steps {
-            if resumed {
-                found = Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all);
-            }
-            let positions = progress.position..progress.position + each;
-            let taken: Vec<usize> =
-                positions.map(|position| found.at(position, &progress)).collect();
-            let group_of = |&at: &usize| {
-                let worth = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]][(at / 2).min(2)];
-                let rollouts = vec![rollout(0, &[7], worth[0]), rollout(1, &[8], worth[1])];
-                group(&format!("t/{at}"), rollouts)
-            };
-            let groups = taken.iter().map(group_of).collect();
-            let consumed = taken.len();
-            let step_rollouts = StepRollouts { groups, consumed, ..StepRollouts::default() };
-            found.count(&config, &step_rollouts, &mut progress);
-            came.extend(taken);
-        }
-        came
-    }
-
-    #[test]
-    fn every_epoch_has_every_task_once_also_where_a_step_reaches_into_the_next() {
-        for each in [1, 2, 3, 7, 10] {
-            let came = order_of(each, 42 / each, false);
-            for epoch in came.chunks_exact(7) {
-                let mut sorted = epoch.to_vec();
-                sorted.sort_unstable();
-                assert_eq!(sorted, (0..7).collect::<Vec<_>>(), "{each} a step: {came:?}");
-            }
-            assert_eq!(came, order_of(each, 42 / each, true), "a run that goes on every step");
-        }
-    }
-
-    #[test]
-    fn what_is_solved_half_of_the_time_comes_first_in_the_next_epoch() {
-        let mut first = order_of(7, 2, false)[7..9].to_vec();
-        first.sort_unstable();
-        assert_eq!(first, [2, 3]);
-    }
-
-    #[test]
     fn the_teacher_says_another_of_its_rows_each_time() {
         let tasks = [task("t/0", "1")];
         let rows: Vec<Example> = (0..6).map(|at| Example::new(&[1], &[at])).collect();
@@ -337,7 +232,7 @@ mod tests {
         let mut config = settings();
         config.dual_source.teacher_traces_per_task = 2;
         let (mut found, progress) =
-            (Tasks::new(Seed::new(config.seed), config.grpo.curriculum, &all), Progress::default());
+            (Tasks::new(Seed::new(config.seed), config.grpo_sampling(), &all), Progress::default());
         let mut choices = Vec::new();
         for position in 0..20 {
             let choice = found.teacher(&config, position, &progress);

@@ -34,8 +34,8 @@ use crate::watch::{Ended, StepReport, Warning, Watch};
 
 use self::checkpoint_files::files_of;
 use self::live_metrics::LiveMetrics;
-pub(crate) use self::progress::restore;
-pub use self::progress::{Progress, stage_of};
+pub use self::progress::{Epoch, Progress, stage_of};
+pub(crate) use self::progress::{Patience, restore};
 pub use self::start::{RunLocation, RunStart};
 
 /// The directory of what is trained when all is done.
@@ -147,7 +147,7 @@ impl Session {
             stage,
             recorded: 0,
             newest: 0,
-            alarms: Alarms::new(config),
+            alarms: Alarms::new(config, stage),
             rung: Vec::new(),
             saved: None,
             keep,

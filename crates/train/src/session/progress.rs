@@ -33,6 +33,13 @@ pub struct Progress {
     pub updates: u64,
     /// Of each task: rollouts and how many of them passed before this epoch, and the same in all.
     pub solved: BTreeMap<String, [u64; 4]>,
+    /// Of each task, where pass rates order them: rollouts in a row, over whole visits, that all solved it
+    /// (above 0) or of which none did (below 0), before this epoch and in all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub streaks: BTreeMap<String, [i64; 2]>,
+    /// The epoch under way, where pass rates decide which tasks it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Epoch>,
     /// Steps in a row without a group that is alive.
     pub dead_steps: u64,
     /// Steps in a row without a rollout that passed a test.
@@ -40,6 +47,25 @@ pub struct Progress {
     /// The state of PPO's rules, in a training with PPO.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ppo: Option<PpoProgress>,
+}
+
+/// A pass over the tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Epoch {
+    /// Its number, from 0.
+    pub number: u64,
+    /// The position of its first task.
+    pub first: u64,
+}
+
+/// Whether a step in which nothing can be learnt counts for `grpo.patience_steps`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// It does.
+    Counts,
+    /// Its tasks were hopeless, and others are not.
+    Spared,
 }
 
 impl Progress {
@@ -70,7 +96,7 @@ impl Progress {
     }
 
     /// Counts the rollouts of a step; `floor` is that of a group that is alive.
-    pub(crate) fn count(&mut self, groups: &[Group], floor: f64) {
+    pub(crate) fn count(&mut self, groups: &[Group], floor: f64, patience: Patience) {
         let mut any = false;
         for group in groups {
             let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
@@ -78,9 +104,33 @@ impl Progress {
             (*seen, *passed) = (*seen + samples, *passed + more);
             any |= group.rollouts.iter().any(|rollout| rollout.outcome.got_anywhere());
         }
-        self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
+        let more = u64::from(patience == Patience::Counts);
+        self.unsolved_steps = if any { 0 } else { self.unsolved_steps + more };
         let alive = groups.iter().any(|group| !group.is_dead(floor));
-        self.dead_steps = if alive { 0 } else { self.dead_steps + 1 };
+        self.dead_steps = if alive { 0 } else { self.dead_steps + more };
+    }
+
+    /// Counts how many rollouts in a row solved each task, or did not. A visit with something to learn ends
+    /// a row, and so does one of the other kind.
+    pub(crate) fn count_streaks(&mut self, groups: &[Group], floor: f64) {
+        for group in groups.iter().filter(|group| !group.rollouts.is_empty()) {
+            let [_, streak] = self.streaks.entry(group.task.to_string()).or_default();
+            let rollouts = i64::try_from(group.rollouts.len()).unwrap_or(i64::MAX);
+            *streak = if !group.is_dead(floor) {
+                0
+            } else if group.is_solved() {
+                (*streak).max(0).saturating_add(rollouts)
+            } else if group.is_unsolved() {
+                (*streak).min(0).saturating_sub(rollouts)
+            } else {
+                0
+            };
+        }
+    }
+
+    /// The rollouts in a row that solved a task, or did not, before this epoch and in all.
+    pub(crate) fn streak(&self, task: &str) -> [i64; 2] {
+        self.streaks.get(task).copied().unwrap_or_default()
     }
 
     /// Resets the counts that stop a stalled training, so that it can be resumed.
@@ -92,6 +142,9 @@ impl Progress {
     pub(crate) fn begin_epoch(&mut self) {
         for counts in self.solved.values_mut() {
             (counts[0], counts[1]) = (counts[2], counts[3]);
+        }
+        for streak in self.streaks.values_mut() {
+            streak[0] = streak[1];
         }
     }
 }
@@ -135,7 +188,7 @@ mod tests {
     fn step(progress: &mut Progress, worth: [f64; 2]) {
         let [first, second] = worth;
         let groups = [group("a", vec![rollout(0, &[7], first), rollout(1, &[8], second)])];
-        progress.count(&groups, 0.01);
+        progress.count(&groups, 0.01, Patience::Counts);
     }
 
     #[test]
@@ -160,10 +213,39 @@ mod tests {
         assert_eq!(counts(&progress), (1, 0));
         step(&mut progress, [1.0, 0.0]);
         assert_eq!(counts(&progress), (0, 0));
-        progress.count(&[], 0.01);
+        progress.count(&[], 0.01, Patience::Counts);
         assert_eq!(counts(&progress), (1, 1), "nothing was judged");
         progress.reset_patience();
         assert_eq!(counts(&progress), (0, 0));
+    }
+
+    #[test]
+    fn a_row_of_visits_that_teach_nothing_is_counted_in_rollouts() {
+        let mut progress = Progress::new("grpo");
+        let mut after = |worth: [f64; 2]| {
+            let rollouts = vec![rollout(0, &[7], worth[0]), rollout(1, &[8], worth[1])];
+            progress.count_streaks(&[group("a", rollouts)], 0.01);
+            progress.streak("a")
+        };
+        assert_eq!(after([0.0, 0.0]), [0, -2]);
+        assert_eq!(after([0.0, 0.0]), [0, -4]);
+        assert_eq!(after([1.0, 1.0]), [0, 2], "the other way round");
+        assert_eq!(after([1.0, 0.0]), [0, 0], "something to learn from");
+        assert_eq!(after([1.0, 1.0]), [0, 2]);
+        progress.begin_epoch();
+        progress.count_streaks(&[group("a", Vec::new())], 0.01);
+        assert_eq!(progress.streak("a"), [2, 2], "nothing was judged");
+        assert_eq!(progress.streak("b"), [0, 0]);
+    }
+
+    #[test]
+    fn the_state_of_an_earlier_version_is_read() {
+        let text = r#"{"v":1,"stage":"grpo","step":2,"position":8,"updates":2,"solved":{"a":[0,0,4,1]},
+            "dead_steps":0,"unsolved_steps":0}"#;
+        let progress: Progress = serde_json::from_str(text).unwrap();
+        assert_eq!((progress.epoch, progress.streak("a")), (None, [0, 0]));
+        let again = serde_json::to_string(&progress).unwrap();
+        assert!(!again.contains("streaks") && !again.contains("epoch"), "{again}");
     }
 
     #[test]
@@ -177,7 +259,7 @@ mod tests {
         };
         let dead = || group("a", vec![syntax(), syntax()]);
         let live = group("b", vec![rollout(0, &[7], 1.0), rollout(1, &[8], 0.0)]);
-        progress.count(&[dead(), live, dead()], 0.01);
+        progress.count(&[dead(), live, dead()], 0.01, Patience::Counts);
         assert_eq!((progress.dead_steps, progress.unsolved_steps), (0, 0));
     }
 }

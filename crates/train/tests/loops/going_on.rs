@@ -37,14 +37,14 @@ fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
 
 /// The second run has what the first one has.
 #[track_caller]
-fn same(school: &School, one: &str, other: &str) {
+pub(crate) fn same(school: &School, one: &str, other: &str) {
     assert!(school.files(one, "outputs/final_model") == school.files(other, "outputs/final_model"));
     assert_eq!(plain(school, one), plain(school, other));
     assert!(rollouts(school, one) == rollouts(school, other));
 }
 
 /// Tells the training to stop when so many steps are done.
-fn stop_after(school: &School, run: &str, step: u64) -> Result<Ended, TrainError> {
+pub(crate) fn stop_after(school: &School, run: &str, step: u64) -> Result<Ended, TrainError> {
     let (session, checkpoint) = school.resume(run, STAGE)?;
     let stop = AtomicBool::new(false);
     let on_step = |report: &StepReport| {
@@ -73,6 +73,39 @@ fn a_run_that_is_stopped_after_every_step_is_the_same_run() {
         assert_eq!(steps(&school, "cut"), [1, 2, 3, 4]);
         same(&school, "whole", "cut");
     }
+}
+
+/// Of eight tasks four are always solved, two half of the time and two never. After two visits of each, an epoch is
+/// the two and one of the others.
+#[test]
+fn a_run_that_leaves_tasks_out_goes_on_with_the_same_ones() {
+    let mut school = School::new();
+    school.config.training.max_steps = 8;
+    school.config.grpo.curriculum = Curriculum::PassRate;
+    school.worth = Arc::new(|task, reply| {
+        Ok(match task {
+            "t/4" | "t/5" => parity(reply),
+            "t/6" | "t/7" => 0.0,
+            _ => 1.0,
+        })
+    });
+    school.grpo("whole").unwrap();
+    drop(school.create("cut", STAGE));
+    for step in 1..8 {
+        assert_eq!(stop_after(&school, "cut", step).unwrap(), Ended::Stopped(step));
+    }
+    assert_eq!(school.grpo_again("cut").unwrap(), Ended::Done);
+    same(&school, "whole", "cut");
+    let lines = rollouts(&school, "whole");
+    let taken = |tasks: [&str; 2], step: usize| {
+        let is_of = |line: &&str| {
+            line.contains(&format!("\"step\":{step},"))
+                && tasks.iter().any(|task| line.contains(&format!("\"prompt_id\":\"{task}\"")))
+        };
+        lines.lines().filter(is_of).count()
+    };
+    let late: usize = (5..=8).map(|step| taken(["t/4", "t/5"], step)).sum();
+    assert!(late >= 36, "{late} of 64 rollouts, where 16 would be their share");
 }
 
 /// A rule that breaks the machine from some reply on, until it is mended.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use whetstone_core::config::{Critic, DiscountBy, Trained};
+use whetstone_core::config::{Critic, Curriculum, DiscountBy, Trained};
 use whetstone_model::safetensors::{Safetensors, Writer};
 use whetstone_model::weights::{Dtype, Weights};
 use whetstone_record::event::{Event, Outcome};
@@ -91,8 +91,6 @@ fn bandit(critic: Critic, discount_by: DiscountBy) -> School {
     let ppo = &mut school.config.ppo;
     (ppo.critic, ppo.discount_by) = (critic, discount_by);
     ppo.max_completion_length = 1;
-    // Every completion is at its limit, and over.
-    ppo.bootstrap_truncated = false;
     ppo.batch_size = 64;
     ppo.mini_batch_size = 16;
     ppo.learning_rate = 1e-2;
@@ -143,6 +141,8 @@ fn a_step_has_every_measurement_and_starts_at_what_was_sampled() {
         "ppo/mean_reward",
         "ppo/mean_advantage",
         "ppo/reward_std",
+        "ppo/explained_variance",
+        "ppo/explained_variance_tokens",
     ] {
         assert_eq!(curves.get(name).map(Vec::len), Some(2), "{name}");
     }
@@ -165,6 +165,24 @@ fn a_step_has_every_measurement_and_starts_at_what_was_sampled() {
     let turn = line.pointer("/data/meta/turns/0").or(line.pointer("/meta/turns/0")).unwrap();
     let count = |name: &str| turn[name].as_array().unwrap().len();
     assert_eq!((count("values"), count("returns")), (count("ids"), count("ids")));
+}
+
+#[test]
+fn completions_that_are_cut_off_are_learnt_from_unless_they_are_left_out() {
+    let updates = |is_masked| {
+        let mut school = School::new();
+        school.config.training.max_steps = 2;
+        // A token of many: hardly ever the end.
+        school.config.ppo.max_completion_length = 1;
+        school.config.ppo.mask_truncated_completions = is_masked;
+        school.ppo("run", PpoModels::default()).unwrap();
+        let curves = curves(&school, "run");
+        assert!(curves["rollout/truncated"].iter().all(|&part| part > 0.9), "{curves:?}");
+        assert!(curves.values().flatten().all(|value| value.is_finite()), "{curves:?}");
+        curves["ppo/updates"].clone()
+    };
+    assert!(updates(false).iter().all(|&count| count > 0.0));
+    assert!(updates(true).iter().all(|&count| count < 1.0), "nothing is left to learn from");
 }
 
 /// Stops a run after each step, and goes on.
@@ -201,6 +219,7 @@ fn a_run_that_is_stopped_after_every_step_is_the_same_run() {
         // A coefficient that changes has to come back to the bit.
         school.config.ppo.kl_target = 0.5;
         school.config.ppo.kl_horizon = 100;
+        school.config.ppo.curriculum = Curriculum::PassRate;
         let models = PpoModels { initial, reward_model: None };
         let (whole, cut) = (format!("whole-{name}"), format!("cut-{name}"));
         school.ppo(&whole, models).unwrap();
@@ -264,14 +283,16 @@ fn an_update_that_goes_too_far_ends_its_step_and_in_the_end_the_run() {
 }
 
 #[test]
-fn a_reward_that_does_not_improve_ends_the_run_after_eleven_steps() {
+fn a_reward_that_does_not_improve_ends_the_run_if_an_improvement_is_asked_for() {
     let mut school = School::new();
     school.worth = Arc::new(|_, _| Ok(0.5));
-    school.config.training.max_steps = 30;
-    school.config.ppo.min_improvement = 0.001;
+    school.config.training.max_steps = 45;
     school.config.ppo.ppo_epochs = 1;
+    let ended = school.ppo("free", PpoModels::default()).unwrap();
+    assert_eq!(ended, Ended::Because { step: 45, reason: EPOCHS }, "nothing is asked for");
+    school.config.ppo.min_improvement = 0.001;
     let ended = school.ppo("run", PpoModels::default()).unwrap();
-    assert_eq!(ended, Ended::Because { step: 11, reason: "Reward improvement too small" });
+    assert_eq!(ended, Ended::Because { step: 40, reason: "Reward improvement too small" });
     let told =
         |event: &Event| matches!(event, Event::Warning { code, .. } if code == "constant_reward");
     assert_eq!(school.events("run").iter().filter(|event| told(event)).count(), 1);

@@ -391,7 +391,6 @@ fn settings() -> Config {
     config.ppo.mini_batch_size = 4;
     config.ppo.ppo_epochs = 2;
     config.ppo.learning_rate = 1e-3;
-    config.ppo.min_improvement = -1e9;
     config
 }
 

@@ -1,7 +1,9 @@
 //! The training batch of a step: rollouts with their advantages, the teacher's rows, self-SFT rows.
 //!
 //! Every judged rollout of the step counts in the normaliser, also where its group is dead: it has an
-//! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). A completion that the
+//! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). Groups in whose place
+//! dynamic sampling drew others count nowhere: a step has as many groups after ten rounds as after one,
+//! and its gradient the same length. A completion that the
 //! length limit cut off counts nowhere, if the settings mask it (DAPO, arXiv:2503.14476, section 3.4); its
 //! reward is still part of the mean that its group is measured against.
 //!
@@ -10,6 +12,7 @@
 //! template rewrites earlier turns, begins another sequence. With `grpo.advantage_by = "step"` a turn's tokens
 //! have an advantage of their own ([`turns`]).
 
+mod mini_batches;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -19,11 +22,10 @@ use serde::Serialize;
 use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_algo::{Advantages, Mean, OwnedAdvantages, Totals};
-use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
-use whetstone_core::outcome::Evidence;
-use whetstone_rollout::collect::{Group, Rollout, Turn};
+use whetstone_rollout::collect::{Group, Turn};
 
+pub(super) use self::mini_batches::{MiniBatch, MiniBatchPass};
 use self::turns::turn_advantages;
 use super::best::best;
 use super::budget;
@@ -103,6 +105,7 @@ impl Batch {
     pub(super) fn new(config: &Config, step_rollouts: &StepRollouts) -> Result<Self, TrainError> {
         let rule = GroupRule::new(config);
         let mut batch = Self { teacher: step_rollouts.teacher.clone(), ..Self::default() };
+        let counting = step_rollouts.counting();
         for (at, group) in step_rollouts.groups.iter().enumerate() {
             let turns = turn_advantages(config, step_rollouts, at)?;
             let advantages = match &turns {
@@ -114,9 +117,9 @@ impl Batch {
                 None => group.is_dead(rule.floor),
             };
             batch.dead_groups += usize::from(is_dead);
-            batch.solved_groups += usize::from(is_dead && is_solved(group));
-            batch.unsolved_groups += usize::from(is_dead && is_unsolved(group));
-            if !is_dead || config.grpo.dead_groups == DeadGroups::Keep {
+            batch.solved_groups += usize::from(is_dead && group.is_solved());
+            batch.unsolved_groups += usize::from(is_dead && group.is_unsolved());
+            if at < counting && (!is_dead || config.grpo.dead_groups == DeadGroups::Keep) {
                 let (advantages, turns) = (&advantages, turns.as_deref());
                 batch.add(config, &GroupAdvantages { at, group, advantages, turns, is_dead });
             } else if budget::is_set(config) {
@@ -145,7 +148,7 @@ impl Batch {
                 None => EpisodeAdvantage::Whole(advantage),
             };
             let is_masked = |(_, turn): &(usize, &Turn)| {
-                config.grpo.mask_truncated_completions && turn.completion.finish == Finish::Length
+                config.grpo.mask_truncated_completions && turn.is_cut_off()
             };
             let (masked, whole): (Vec<_>, Vec<_>) =
                 rollout.turns.iter().enumerate().partition(is_masked);
@@ -200,9 +203,10 @@ impl Batch {
             }
         }
         let rule = GroupRule::new(config);
+        let counting = step_rollouts.counting();
         for ((at, group), charges) in step_rollouts.groups.iter().enumerate().zip(&charges) {
-            let is_left_out =
-                config.grpo.dead_groups == DeadGroups::LeaveOut && group.is_dead(rule.floor);
+            let is_left_out = at >= counting
+                || config.grpo.dead_groups == DeadGroups::LeaveOut && group.is_dead(rule.floor);
             if !is_left_out {
                 let compared = group.compared();
                 self.advantages[at] = advantage::of_charged_group(&compared, charges, rule)?;
@@ -270,19 +274,6 @@ impl<'a> From<Advantages<'a>> for SavedAdvantages<'a> {
             Advantages::Tokens(advantages) => Self::Tokens(advantages),
         }
     }
-}
-
-/// Whether every rollout of a group passes.
-fn is_solved(group: &Group) -> bool {
-    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_solved())
-}
-
-/// Whether no rollout of a group passes. One that was not run says nothing.
-fn is_unsolved(group: &Group) -> bool {
-    let fails = |rollout: &Rollout| {
-        rollout.outcome.evidence != Evidence::NotRun && !rollout.outcome.is_solved()
-    };
-    !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
 /// Turns of a rollout as sequences to learn from.
