@@ -36,6 +36,7 @@ const KEPT: &[Kept] = &[
             "data/pairs/table.rs",
             "data/prepare/args.rs",
             "data/prepare/mod.rs",
+            "data/traces.rs",
             "data/validate/args.rs",
             "data/validate/mod.rs",
             "data/validate/table.rs",

@@ -128,8 +128,8 @@ mod tests {
 2 held-out tasks, 4 samples each at temperature 1; 95 % intervals
 
            before                 after                  difference
-  pass@1   12.5 % [0.1, 94.7]     62.5 % [0.7, 99.8]     +50.0 points [+0.0, +100.0]  no clear difference
-  pass@4   50.0 % [0.3, 99.7]     100.0 % [2.1, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
+  pass@1   12.5 % [0.1, 96.8]     62.5 % [0.4, 99.9]     +50.0 points [+0.0, +100.0]  no clear difference
+  pass@4   50.0 % [0.2, 99.8]     100.0 % [1.2, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
 
   verdict            before    after
   pass                    1        5

@@ -9,8 +9,6 @@ use whetstone_core::config::DeviceChoice;
 use whetstone_recipe::failure::Failure;
 use whetstone_recipe::stages::StagesRequest;
 
-use crate::train::accept_weak;
-
 /// `whet run`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
@@ -71,6 +69,8 @@ pub struct StagesArgs {
 impl StagesArgs {
     /// The stages to run.
     pub(super) fn request(&self) -> Result<StagesRequest, Failure> {
+        let accepted =
+            self.accept_weak_reward_model.then(|| "reward.accept_weak_model=true".to_owned());
         Ok(StagesRequest {
             file: StageFile::read(&self.file).map_err(Failure::Config)?,
             name: self.run.clone(),
@@ -80,12 +80,7 @@ impl StagesArgs {
             dry_run: self.dry_run,
             device: self.device,
             threads: self.threads.map(usize::from),
-            set: self
-                .set
-                .iter()
-                .cloned()
-                .chain(accept_weak(self.accept_weak_reward_model))
-                .collect(),
+            set: self.set.iter().cloned().chain(accepted).collect(),
         })
     }
 }

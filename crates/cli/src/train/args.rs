@@ -256,7 +256,7 @@ pub struct GrpoArgs {
 }
 
 /// The setting that `--accept-weak-reward-model` stands for.
-pub(crate) fn accept_weak(is_given: bool) -> Option<String> {
+fn accept_weak(is_given: bool) -> Option<String> {
     is_given.then(|| "reward.accept_weak_model=true".to_owned())
 }
 

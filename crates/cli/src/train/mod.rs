@@ -10,7 +10,6 @@ use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::training::{grpo, ppo, prm, rm, sft};
 
 pub use self::args::TrainCommand;
-pub(crate) use self::args::accept_weak;
 use crate::exit::Exit;
 use crate::observer::dry_run;
 use crate::printer::Printer;

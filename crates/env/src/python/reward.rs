@@ -19,6 +19,7 @@
 //! | `test_passed` | no hidden test passed; only in `weighted_sum` with `form_needs_pass` |
 //!
 //! Where nothing was run there is no tests term, and neither `loads` nor `test_passed`.
+// size: the terms and gates, and a table of what they pay.
 
 use std::collections::BTreeMap;
 

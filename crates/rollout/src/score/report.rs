@@ -2,6 +2,7 @@
 //!
 //! The scored lines hold nothing that differs from run to run; what does (times, cache hits) is
 //! here.
+// size: one report, with what is counted of each kind of task.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
