@@ -1,8 +1,9 @@
-//! The six named algorithms on one recorded batch, against formulas written out here.
+//! The six named algorithms on the mini-batches of one recorded batch, against formulas written out here.
 //!
 //! Nothing below `mod paper` uses the crate: each algorithm is the formula of its paper with the numbers
 //! of its preset, in plain loops over `f64`. Both must agree on every advantage, on the loss and on the
-//! derivative by every log-probability, to 1e-12.
+//! derivative by every log-probability, to 1e-12: on the whole batch, and on every set of its groups that an
+//! update may be made of. A mini-batch's means are over itself.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::cast_precision_loss, reason = "a handful of tokens")]
@@ -11,8 +12,8 @@ use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::grpo::Grpo;
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_algo::{Advantages, Sequence, Totals};
-use whetstone_core::config::{Algorithm, GrpoConfig, KlIn};
-use whetstone_core::group::GroupReward;
+use whetstone_core::config::{Algorithm, DeadGroups, GrpoConfig, KlIn};
+use whetstone_core::group::{GroupReward, Spread};
 
 /// A rollout as it was recorded after one update: what it earned, and of every token the log-probability
 /// now, when it was sampled, and under the reference.
@@ -88,25 +89,28 @@ const BATCH: [[Recorded; 4]; 3] = [
 /// The longest completion, which two algorithms divide by.
 const LENGTH: u32 = 8;
 
-/// Everything an algorithm says of the batch.
+/// The groups of every mini-batch that there can be, the whole batch first.
+const MINI_BATCHES: [&[usize]; 7] = [&[0, 1, 2], &[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]];
+
+/// Everything an algorithm says of a mini-batch; of a rollout that is not learnt from, zeros.
 struct Said {
     advantages: Vec<f64>,
     loss: f64,
     dlogp: Vec<f64>,
 }
 
-/// What the crate says, with nothing but the algorithm's name.
-fn said(algorithm: Algorithm) -> Said {
+/// What the crate says of some groups, with nothing but the algorithm's name.
+fn said(algorithm: Algorithm, groups: &[usize]) -> Said {
     let config = GrpoConfig { max_completion_length: LENGTH, ..algorithm.settings() };
     let column = |rollout: &Recorded, at: usize| -> Vec<f64> {
         rollout.tokens.iter().map(|token| token[at]).collect()
     };
     let rule = GroupRule { how: config.advantage, floor: 0.01 };
-    let mut advantages = Vec::new();
-    for group in &BATCH {
+    let (mut advantages, mut counts) = (Vec::new(), Vec::new());
+    for group in groups.iter().map(|&at| &BATCH[at]) {
         let rewards: Vec<GroupReward> = group
             .iter()
-            .map(|rollout| GroupReward { total: rollout.reward, tests: Some(rollout.tests) })
+            .map(|rollout| GroupReward::judged(rollout.reward, Some(rollout.tests)))
             .collect();
         let charge = |rollout: &Recorded| {
             kl::charge(Penalty::new(&config), &column(rollout, 1), &column(rollout, 2)).unwrap()
@@ -119,12 +123,17 @@ fn said(algorithm: Algorithm) -> Said {
             }
         };
         advantages.extend(of_group.unwrap());
+        let is_alive = Spread::of(&rewards).is_alive(rule.floor);
+        counts.extend([is_alive || config.dead_groups == DeadGroups::Keep; 4]);
     }
-    let rollouts: Vec<&Recorded> = BATCH.iter().flatten().collect();
+    let rollouts: Vec<&Recorded> = groups.iter().flat_map(|&at| &BATCH[at]).collect();
     let columns: Vec<[Vec<f64>; 3]> =
         rollouts.iter().map(|rollout| [0, 1, 2].map(|at| column(rollout, at))).collect();
-    let masks: Vec<Vec<bool>> =
-        rollouts.iter().map(|rollout| vec![true; rollout.tokens.len()]).collect();
+    let masks: Vec<Vec<bool>> = rollouts
+        .iter()
+        .zip(&counts)
+        .map(|(rollout, &counts)| vec![counts; rollout.tokens.len()])
+        .collect();
     let batch: Vec<Sequence<'_>> = (0..rollouts.len())
         .map(|at| Sequence {
             trained: &masks[at],
@@ -146,27 +155,34 @@ fn said(algorithm: Algorithm) -> Said {
 mod paper {
     use super::{BATCH, LENGTH, Recorded, Said};
 
+    type Group = &'static [Recorded; 4];
+
     fn mean(values: &[f64]) -> f64 {
         values.iter().sum::<f64>() / values.len() as f64
     }
 
-    fn rollouts() -> impl Iterator<Item = &'static Recorded> {
-        BATCH.iter().flatten()
+    /// The groups of a mini-batch.
+    fn of(groups: &[usize]) -> Vec<Group> {
+        groups.iter().map(|&at| &BATCH[at]).collect()
     }
 
-    fn tokens() -> f64 {
-        rollouts().map(|rollout| rollout.tokens.len() as f64).sum()
+    fn rollouts(groups: &[Group]) -> f64 {
+        4.0 * groups.len() as f64
     }
 
-    /// 0 < correct < G: some rollouts of the group differ in their tests.
-    fn mixed(group: &[Recorded]) -> bool {
+    fn tokens(groups: &[Group]) -> f64 {
+        groups.iter().copied().flatten().map(|rollout| rollout.tokens.len() as f64).sum()
+    }
+
+    /// Some rollouts of the group differ in their tests.
+    fn mixed(group: Group) -> bool {
         group.iter().any(|rollout| (rollout.tests - group[0].tests).abs() > 0.0)
     }
 
     /// One advantage for each rollout, by a function of its group's rewards.
-    fn advantages(of: impl Fn(&[f64], usize) -> f64) -> Vec<f64> {
+    fn advantages(groups: &[Group], of: impl Fn(&[f64], usize) -> f64) -> Vec<f64> {
         let mut all = Vec::new();
-        for group in &BATCH {
+        for group in groups {
             let rewards: Vec<f64> = group.iter().map(|rollout| rollout.reward).collect();
             all.extend((0..4).map(|at| if mixed(group) { of(&rewards, at) } else { 0.0 }));
         }
@@ -174,20 +190,21 @@ mod paper {
     }
 
     /// (r - mean) / std, of the population.
-    fn standard_scores() -> Vec<f64> {
-        advantages(|rewards, at| {
-            let centre = mean(rewards);
-            let squares: Vec<f64> =
-                rewards.iter().map(|reward| (reward - centre).powi(2)).collect();
-            (rewards[at] - centre) / mean(&squares).sqrt()
-        })
+    fn standard_score(rewards: &[f64], at: usize) -> f64 {
+        let centre = mean(rewards);
+        let squares: Vec<f64> = rewards.iter().map(|reward| (reward - centre).powi(2)).collect();
+        (rewards[at] - centre) / mean(&squares).sqrt()
     }
 
     /// Adds up a loss and its derivative for every token: `term(rollout, token, advantage)` gives both,
     /// weight included.
-    fn sum(advantages: Vec<f64>, term: impl Fn(&Recorded, usize, f64) -> [f64; 2]) -> Said {
+    fn sum(
+        groups: &[Group],
+        advantages: Vec<f64>,
+        term: impl Fn(&Recorded, usize, f64) -> [f64; 2],
+    ) -> Said {
         let (mut loss, mut dlogp) = (0.0, Vec::new());
-        for (rollout, &advantage) in rollouts().zip(&advantages) {
+        for (rollout, &advantage) in groups.iter().copied().flatten().zip(&advantages) {
             for token in 0..rollout.tokens.len() {
                 let [value, slope] = term(rollout, token, advantage);
                 loss += value;
@@ -209,10 +226,11 @@ mod paper {
     }
 
     /// 2402.03300, eq. 3 and 4: a mean over rollouts of means over tokens, less 0.04 times k3.
-    pub(super) fn grpo() -> Said {
-        sum(standard_scores(), |rollout, at, advantage| {
+    pub(super) fn grpo(groups: &[usize]) -> Said {
+        let groups = of(groups);
+        sum(&groups, advantages(&groups, standard_score), |rollout, at, advantage| {
             let token = rollout.tokens[at];
-            let weight = 1.0 / 12.0 / rollout.tokens.len() as f64;
+            let weight = 1.0 / rollouts(&groups) / rollout.tokens.len() as f64;
             let [loss, slope] = clipped(ratio(token), advantage, 0.2, 0.2);
             let other = (token[2] - token[0]).exp();
             let k3 = other - (token[2] - token[0]) - 1.0;
@@ -221,27 +239,56 @@ mod paper {
     }
 
     /// 2503.20783: no standard deviation, no length, no KL.
-    pub(super) fn dr_grpo() -> Said {
-        let centred = advantages(|rewards, at| rewards[at] - mean(rewards));
-        sum(centred, |rollout, at, advantage| {
+    pub(super) fn dr_grpo(groups: &[usize]) -> Said {
+        let groups = of(groups);
+        let centred = advantages(&groups, |rewards, at| rewards[at] - mean(rewards));
+        sum(&groups, centred, |rollout, at, advantage| {
             let [loss, slope] = clipped(ratio(rollout.tokens[at]), advantage, 0.2, 0.2);
-            [loss, slope].map(|value| value / 12.0 / f64::from(LENGTH))
+            [loss, slope].map(|value| value / rollouts(&groups) / f64::from(LENGTH))
         })
     }
 
-    /// 2503.14476, eq. 8: a mean over tokens, and 0.28 above.
-    pub(super) fn dapo() -> Said {
-        sum(standard_scores(), |rollout, at, advantage| {
-            let [loss, slope] = clipped(ratio(rollout.tokens[at]), advantage, 0.2, 0.28);
-            [loss, slope].map(|value| value / tokens())
-        })
+    /// 2503.14476, eq. 8: the expectation is over groups with `0 < correct < G`, and over nothing else:
+    ///
+    /// ```text
+    /// J = E [ 1 / Σ_i |o_i| · Σ_i Σ_t min(r_it A_i, clip(r_it, 1 - 0.2, 1 + 0.28) A_i) ]
+    /// A_i = (R_i - mean R) / std R          eq. 9
+    /// ```
+    ///
+    /// Of the others there is no term, and their tokens are in no sum: what they are told to have is 0.
+    pub(super) fn dapo(groups: &[usize]) -> Said {
+        let correct = |group: Group| group.iter().filter(|rollout| rollout.tests >= 1.0).count();
+        let is_sampled = |group: &Group| 0 < correct(group) && correct(group) < 4;
+        let batch: Vec<Group> = of(groups).into_iter().filter(is_sampled).collect();
+        let all_tokens: f64 = tokens(&batch);
+        let (mut loss, mut dlogp, mut advantages) = (0.0, Vec::new(), Vec::new());
+        for group in of(groups) {
+            let rewards = group.each_ref().map(|rollout| rollout.reward);
+            for (i, rollout) in group.iter().enumerate() {
+                let a = if is_sampled(&group) { standard_score(&rewards, i) } else { 0.0 };
+                advantages.push(a);
+                for token in rollout.tokens {
+                    let r = (token[0] - token[1]).exp();
+                    let (free, held) = (r * a, r.clamp(0.8, 1.28) * a);
+                    if is_sampled(&group) {
+                        loss -= free.min(held) / all_tokens;
+                        // Where the bound is smaller, it is a constant.
+                        dlogp.push(if held < free { 0.0 } else { -free / all_tokens });
+                    } else {
+                        dlogp.push(0.0);
+                    }
+                }
+            }
+        }
+        Said { advantages, loss, dlogp }
     }
 
     /// 2402.14740, eq. 8: rewards less 0.03 times the log-ratio to the reference, each against the mean of
     /// the other three. In a group that nobody solved the charges alone are compared.
-    pub(super) fn rloo() -> Said {
+    pub(super) fn rloo(groups: &[usize]) -> Said {
+        let groups = of(groups);
         let mut all = Vec::new();
-        for group in &BATCH {
+        for group in &groups {
             let worth = |rollout: &Recorded| {
                 let moved: f64 = rollout.tokens.iter().map(|token| token[1] - token[2]).sum();
                 let reward = if mixed(group) { rollout.reward } else { 0.0 };
@@ -253,81 +300,86 @@ mod paper {
                 all.push(worth(&group[at]) - others / 3.0);
             }
         }
-        sum(all, |rollout, at, advantage| {
+        sum(&groups, all, |rollout, at, advantage| {
             let [loss, slope] = clipped(ratio(rollout.tokens[at]), advantage, 0.2, 0.2);
-            [loss, slope].map(|value| value / 12.0 / f64::from(LENGTH))
+            [loss, slope].map(|value| value / rollouts(&groups) / f64::from(LENGTH))
         })
     }
 
     /// 2507.18071, eq. 5 to 7: one ratio for a rollout, the geometric mean of its tokens', within
     /// 1 - 3e-4 and 1 + 4e-4. Its derivative by one of n tokens is s / n.
-    pub(super) fn gspo() -> Said {
-        sum(standard_scores(), |rollout, _, advantage| {
+    pub(super) fn gspo(groups: &[usize]) -> Said {
+        let groups = of(groups);
+        sum(&groups, advantages(&groups, standard_score), |rollout, _, advantage| {
             let n = rollout.tokens.len() as f64;
             let moved: f64 = rollout.tokens.iter().map(|token| token[0] - token[1]).sum();
             let [loss, slope] = clipped((moved / n).exp(), advantage, 3e-4, 4e-4);
             // The rollout's loss is spread over its tokens to be added up once.
-            [loss / n / 12.0, slope / n / 12.0]
+            [loss, slope].map(|value| value / n / rollouts(&groups))
         })
     }
 
     /// 2506.13585, eq. 4 and 5: logp weighted by a ratio of at most 5, a mean over tokens.
-    pub(super) fn cispo() -> Said {
-        sum(standard_scores(), |rollout, at, advantage| {
+    pub(super) fn cispo(groups: &[usize]) -> Said {
+        let groups = of(groups);
+        sum(&groups, advantages(&groups, standard_score), |rollout, at, advantage| {
             let token = rollout.tokens[at];
-            let weight = ratio(token).min(5.0) * advantage / tokens();
+            let weight = ratio(token).min(5.0) * advantage / tokens(&groups);
             [-weight * token[0], -weight]
         })
     }
 }
 
 #[track_caller]
-fn check(algorithm: Algorithm, expected: &Said) {
-    let found = said(algorithm);
+fn check(algorithm: Algorithm, paper: fn(&[usize]) -> Said) {
     let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-12;
     let all = |found: &[f64], expected: &[f64]| {
         found.len() == expected.len() && found.iter().zip(expected).all(|(&a, &b)| near(a, b))
     };
-    let name = algorithm.name();
-    assert!(all(&found.advantages, &expected.advantages), "{name}: advantages");
-    assert!(near(found.loss, expected.loss), "{name}: {} is not {}", found.loss, expected.loss);
-    assert!(all(&found.dlogp, &expected.dlogp), "{name}: signals");
-    assert!(found.dlogp.iter().any(|&signal| signal != 0.0), "{name} teaches something");
+    for groups in MINI_BATCHES {
+        let (found, expected) = (said(algorithm, groups), paper(groups));
+        let name = format!("{} of {groups:?}", algorithm.name());
+        assert!(all(&found.advantages, &expected.advantages), "{name}: advantages");
+        assert!(near(found.loss, expected.loss), "{name}: {} is not {}", found.loss, expected.loss);
+        assert!(all(&found.dlogp, &expected.dlogp), "{name}: signals");
+        let teaches = found.dlogp.iter().any(|&signal| signal != 0.0);
+        assert!(teaches || groups == [1], "{name} teaches something");
+    }
 }
 
 #[test]
 fn grpo_is_that_of_its_paper() {
-    check(Algorithm::Grpo, &paper::grpo());
+    check(Algorithm::Grpo, paper::grpo);
 }
 
 #[test]
 fn dr_grpo_is_that_of_its_paper() {
-    check(Algorithm::DrGrpo, &paper::dr_grpo());
+    check(Algorithm::DrGrpo, paper::dr_grpo);
 }
 
 #[test]
 fn dapo_is_that_of_its_paper() {
-    check(Algorithm::Dapo, &paper::dapo());
+    check(Algorithm::Dapo, paper::dapo);
 }
 
 #[test]
 fn rloo_is_that_of_its_paper() {
-    check(Algorithm::Rloo, &paper::rloo());
+    check(Algorithm::Rloo, paper::rloo);
 }
 
 #[test]
 fn gspo_is_that_of_its_paper() {
-    check(Algorithm::Gspo, &paper::gspo());
+    check(Algorithm::Gspo, paper::gspo);
 }
 
 #[test]
 fn cispo_is_that_of_its_paper() {
-    check(Algorithm::Cispo, &paper::cispo());
+    check(Algorithm::Cispo, paper::cispo);
 }
 
 #[test]
 fn the_batch_tells_the_six_apart() {
-    let all: Vec<Said> = Algorithm::named().map(said).collect();
+    let all: Vec<Said> = Algorithm::named().map(|one| said(one, MINI_BATCHES[0])).collect();
     for (at, one) in all.iter().enumerate() {
         for other in &all[..at] {
             let differs = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-6;

@@ -106,15 +106,19 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
     if problems.is_empty() { Ok(Loaded { config, places }) } else { Err(problems) }
 }
 
-/// Adds the keys of the algorithm that is named, beneath those that are given.
+/// Adds the keys of the algorithm that is named, beneath those that are given. No paper adds a cross-entropy
+/// to its loss.
 fn with_preset(settings: &mut BTreeMap<String, Setting>) {
     let Some(named) = settings.get("grpo.algorithm") else { return };
     let preset = named.value.clone().try_into::<Algorithm>().ok().and_then(Algorithm::preset);
     let Ok(toml::Value::Table(keys)) = toml::Value::try_from(preset) else { return };
     let algorithm = named.value.as_str().unwrap_or_default().to_owned();
-    for (key, value) in keys {
+    let others = ["teacher_sft_weight", "self_sft_weight"];
+    let others = others.map(|key| (format!("dual_source.{key}"), toml::Value::Float(0.0)));
+    let keys = keys.into_iter().map(|(key, value)| (format!("grpo.{key}"), value));
+    for (key, value) in keys.chain(others) {
         let place = Place::Preset { algorithm: algorithm.clone() };
-        settings.entry(format!("grpo.{key}")).or_insert(Setting { value, place });
+        settings.entry(key).or_insert(Setting { value, place });
     }
 }
 

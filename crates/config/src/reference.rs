@@ -100,10 +100,7 @@ fn siblings<'a>(asked: &str, schema: &'a Schema) -> &'a [Field] {
 fn entry(field: &Field, path: &str) -> String {
     let mut out = String::new();
     match &field.kind {
-        Kind::Section(inner) => {
-            let _ = write!(out, "\n## `[{path}]`\n\n{}\n", field.doc);
-            keys(inner, path, &mut out);
-        }
+        Kind::Section(inner) => section(field, inner, path, &mut out),
         _ => key(field, path, &mut out),
     }
     out.trim_start().to_owned()
@@ -118,15 +115,21 @@ fn node(path: &str) -> Value {
     path.split('.').fold(Some(root), step).unwrap_or_default()
 }
 
+fn section(field: &Field, inner: &[Field], path: &str, out: &mut String) {
+    let _ = write!(out, "\n## `[{path}]`\n\n{}\n", field.doc);
+    if !field.aliases.is_empty() {
+        let _ = write!(out, "\nAlso accepted as {}.\n", quoted(&field.aliases));
+    }
+    keys(inner, path, out);
+}
+
 fn keys(fields: &[Field], path: &str, out: &mut String) {
     for field in fields.iter().filter(|field| !matches!(field.kind, Kind::Section(_))) {
         key(field, &join(path, &field.name), out);
     }
     for field in fields {
         if let Kind::Section(inner) = &field.kind {
-            let path = join(path, &field.name);
-            let _ = write!(out, "\n## `[{path}]`\n\n{}\n", field.doc);
-            keys(inner, &path, out);
+            section(field, inner, &join(path, &field.name), out);
         }
     }
 }
@@ -137,11 +140,18 @@ fn key(field: &Field, path: &str, out: &mut String) {
     let _ = writeln!(out, "- value: {}", expected(&field.kind));
     if let Kind::Choice(choices) = &field.kind {
         for choice in choices {
-            let _ = writeln!(out, "  - `{}`: {}", choice.word, choice.doc);
+            let also = match choice.aliases.as_slice() {
+                [] => String::new(),
+                aliases => format!(" Also accepted as {}.", quoted(aliases)),
+            };
+            let _ = writeln!(out, "  - `{}`: {}{also}", choice.word, choice.doc);
         }
     }
     if !field.aliases.is_empty() {
-        let names: Vec<_> = field.aliases.iter().map(|alias| format!("`{alias}`")).collect();
-        let _ = writeln!(out, "- also accepted as: {}", names.join(", "));
+        let _ = writeln!(out, "- also accepted as: {}", quoted(&field.aliases));
     }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -64,6 +64,8 @@ pub struct Choice {
     pub word: String,
     /// Its meaning.
     pub doc: String,
+    /// Other spellings of it.
+    pub aliases: Vec<String>,
 }
 
 /// The bounds of a number.
@@ -187,7 +189,7 @@ fn aliases(node: &Value) -> Vec<String> {
 
 fn choice(node: &Value) -> Choice {
     let word = node.get("const").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Choice { word, doc: doc(node) }
+    Choice { word, doc: doc(node), aliases: aliases(node) }
 }
 
 fn bounds(node: &Value) -> Bounds {

@@ -4,15 +4,21 @@ use super::schema::{Field, Schema, join};
 
 /// Letters of a word that says something, at least.
 const LONG_WORD: usize = 4;
+/// Settings of other tools that spread a training over several GPUs.
+const SHARDING: [&str; 3] = ["deepspeed", "fsdp", "zero_stage"];
 /// Names that are suggested together, at most.
 const MAX_RELATED: usize = 3;
 
 /// A hint for `key`, which is unknown among `siblings`.
 ///
 /// A similar name in the same section first, then the same name in another section, then names of the same section
-/// with a word in common, then a similar name elsewhere; else the keys of the section.
+/// with a word in common; else the keys of the section. Only a key without a section is looked for elsewhere by a similar
+/// name: another section's key does another thing.
 pub(super) fn suggestion(key: &str, siblings: &[Field], schema: &Schema) -> String {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+    if SHARDING.contains(&name) {
+        return "whet trains on one GPU and shards nothing: leave it out".to_owned();
+    }
     let near = |field: &&Field| is_near(name, &field.name);
     let nearest = siblings.iter().filter(near).max_by(|a, b| {
         strsim::jaro_winkler(name, &a.name).total_cmp(&strsim::jaro_winkler(name, &b.name))
@@ -30,7 +36,8 @@ pub(super) fn suggestion(key: &str, siblings: &[Field], schema: &Schema) -> Stri
     if !related.is_empty() {
         return format!("did you mean {}?", related.join(" or "));
     }
-    if let Some((path, _)) = same.or_else(|| leaves.iter().find(|(_, f)| is_near(name, &f.name))) {
+    let similar = || leaves.iter().find(|(_, f)| section.is_empty() && is_near(name, &f.name));
+    if let Some((path, _)) = same.or_else(similar) {
         return format!("did you mean `{path}`?");
     }
     let names: Vec<_> = siblings.iter().map(|field| field.name.as_str()).collect();
@@ -86,6 +93,14 @@ mod tests {
     fn a_key_in_the_wrong_section_is_found_by_any_of_its_names() {
         check("learning_rate", "did you mean `training.learning_rate`?");
         check("student.lora_alpha", "did you mean `lora.alpha`?");
+    }
+
+    #[test]
+    fn a_hint_stays_in_the_section_of_the_key() {
+        check("grpo.max_steps_per_episode", "did you mean `env.max_turns`?");
+        check("lora.seeds", "`lora` has: rank, alpha, target_modules");
+        check("training.deepspeed", "whet trains on one GPU and shards nothing: leave it out");
+        check("seeds", "did you mean `seed`?");
     }
 
     #[test]

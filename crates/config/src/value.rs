@@ -2,7 +2,7 @@
 
 use toml::de::{DeInteger, DeValue};
 
-use super::schema::{Bounds, Field, Kind};
+use super::schema::{Bounds, Choice, Field, Kind};
 
 /// `value` parsed as `kind`, or the problem with it.
 pub(super) fn read(value: &DeValue<'_>, kind: &Kind) -> Result<toml::Value, String> {
@@ -20,10 +20,12 @@ pub(super) fn read(value: &DeValue<'_>, kind: &Kind) -> Result<toml::Value, Stri
             }
         }
         (Kind::Choice(choices), DeValue::String(word)) => {
-            if choices.iter().any(|choice| choice.word == word.as_ref()) {
-                Ok(word.as_ref().into())
-            } else {
-                wrong(&expected(kind))
+            let is_named = |choice: &&Choice| {
+                choice.word == word.as_ref() || choice.aliases.iter().any(|alias| alias == word)
+            };
+            match choices.iter().find(is_named) {
+                Some(choice) => Ok(choice.word.as_str().into()),
+                None => wrong(&expected(kind)),
             }
         }
         (Kind::List { filled: true, .. }, DeValue::Array(items)) if items.is_empty() => {

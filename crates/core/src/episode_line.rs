@@ -1,11 +1,13 @@
 //! A line of which the transitions of an episode are read, whatever else it holds.
 //!
 //! Scored rollouts, samples of an evaluation and episodes of a teacher are different lines with two fields in
-//! common: the task, as `prompt_id` or `task_id`, and `validation`. A line without `validation` was not scored.
+//! common: the task, as `prompt_id` or `task_id`, and `validation`, which a teacher's line has under `episode`. A line without
+//! `validation` was not scored.
 
 use crate::outcome::{Evidence, Observation};
 use crate::rollout::id_field;
 use crate::task::TaskId;
+use crate::taught::TaughtEpisode;
 use crate::validation::Validation;
 use crate::wire::{Object, Wire, WireError};
 
@@ -40,7 +42,13 @@ impl Wire for EpisodeLine {
 
     fn from_object(mut object: Object) -> Result<Self, WireError> {
         let id = id_field(&object)?;
-        let (task, validation) = (object.require(id)?, object.take("validation")?);
+        let (task, scored) = (object.require(id)?, object.take("validation")?);
+        // Scores of the line come first: they are the newer ones.
+        let validation = match scored {
+            Some(validation) => Some(validation),
+            None => TaughtEpisode::of_line(&object)?
+                .map(|taught| Validation::Seen(Evidence::Observed(taught.validation().clone()))),
+        };
         let line = Self { task, validation, rest: object };
         let count = line.observation().map_or(0, |observation| observation.transitions.len());
         if count > MAX_TRANSITIONS {
@@ -89,6 +97,23 @@ mod tests {
         ] {
             assert!(parse(other).unwrap().observation().is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn the_episode_of_a_teacher_has_its_transitions_under_episode() {
+        let observation = r#"{"kind":"solver","solved":true,"transitions":[TURN,TURN]}"#;
+        let observation = observation.replace("TURN", TURN);
+        let turns = r#"[{"prompt":"p","text":"a"},{"prompt":"q","text":"b"}]"#;
+        let line = format!(
+            r#"{{"v":1,"task_id":"t/1","sample":0,"prompt":"q","text":"b","model":"expert","episode":{{"v":1,"solved":true,"turn_count":2,"turns":{turns},"validation":{observation}}}}}"#
+        );
+        let found = parse(&line).unwrap();
+        let seen = found.observation().unwrap();
+        assert_eq!((seen.transitions.len(), seen.solved, found.task.as_str()), (2, true, "t/1"));
+        assert_eq!(parse(&found.to_line()).unwrap(), found);
+        let said = parse(&line.replace(r#""turn_count":2"#, r#""turn_count":3"#)).unwrap_err();
+        assert!(said.to_string().starts_with("field `episode`: "), "{said}");
+        assert!(parse(r#"{"task_id":"a","episode":17}"#).unwrap().observation().is_none());
     }
 
     #[test]

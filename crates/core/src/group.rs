@@ -4,15 +4,17 @@
 //! decides it, for dynamic sampling, advantages, metrics and reports alike:
 //!
 //! ```text
-//! rewards with a tests term    alive if that term differs, and the totals do too
-//! rewards without one, or paid by a reward model
-//!                              alive if the totals differ by more than a floor (`grpo.alive_spread`)
+//! rewards with a tests term    alive if that term differs, and what is judged does too
+//! rewards without one          alive if they differ by more than a floor (`grpo.alive_spread`)
+//! paid by a model as well      also alive if what the model pays differs by more than that floor
 //! ```
 //!
 //! So form (syntax, quality) can move a rollout within a group in which tests differ, and never
-//! makes an advantage by itself.
+//! makes an advantage by itself. What a reward model or a process reward model pays stands apart from
+//! what the environment judged ([`ModelPay`]): an advantage divides the one by the group's standard
+//! deviation, and never the other.
 
-use crate::reward::{MODEL, PROCESS, Reward};
+use crate::reward::{ModelPay, Reward};
 
 /// Values closer than this, relative to the largest, are equal: terms may have been added up in
 /// another order.
@@ -21,18 +23,24 @@ const RELATIVE_SLACK: f64 = 1e-9;
 /// A reward as its group compares it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupReward {
-    /// The total, which the advantage is computed from.
-    pub total: f64,
+    /// What the environment pays: the total without a model's part.
+    pub judged: f64,
     /// The value of the tests term, if the environment has one.
     pub tests: Option<f64>,
+    /// What a model pays beside it, if one does.
+    pub model: Option<ModelPay>,
+}
+
+impl GroupReward {
+    /// A reward that no model pays a part of.
+    pub const fn judged(judged: f64, tests: Option<f64>) -> Self {
+        Self { judged, tests, model: None }
+    }
 }
 
 impl From<&Reward> for GroupReward {
     fn from(reward: &Reward) -> Self {
-        // What a reward model says may differ where tests do not.
-        let pays = |name| reward.terms().get(name).is_some_and(|term| term.weight > 0.0);
-        let is_paid_by_model = pays(MODEL) || pays(PROCESS);
-        Self { total: reward.total(), tests: reward.tests().filter(|_| !is_paid_by_model) }
+        Self { judged: reward.judged(), tests: reward.tests(), model: reward.model_pay() }
     }
 }
 
@@ -40,8 +48,10 @@ impl From<&Reward> for GroupReward {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     rewards: u64,
-    totals: Extremes,
+    judged: Extremes,
     tests: Extremes,
+    /// What models pay; 0 where none does.
+    models: Extremes,
     /// Some reward has no tests term.
     untested: bool,
 }
@@ -66,32 +76,40 @@ impl Spread {
     /// Takes in one more reward of the group.
     pub fn add(&mut self, reward: GroupReward) {
         self.rewards += 1;
-        self.totals.add(reward.total);
+        self.judged.add(reward.judged);
+        self.models.add(reward.model.map_or(0.0, |model| model.paid));
         match reward.tests {
             Some(tests) => self.tests.add(tests),
             None => self.untested = true,
         }
     }
 
-    /// Whether the group gives a gradient. `floor` counts where a reward has no tests term; it is that
-    /// of the settings, [`Config::alive_floor`](crate::config::Config::alive_floor).
+    /// Whether the group gives a gradient. `floor` counts where a reward has no tests term, and for
+    /// what a model pays; it is that of the settings,
+    /// [`Config::alive_floor`](crate::config::Config::alive_floor).
     ///
     /// A group of fewer than two, or with a value that is not finite, is not alive.
     pub fn is_alive(&self, floor: f64) -> bool {
-        if self.rewards < 2 || !self.totals.differ() {
-            return false;
-        }
-        if self.untested {
-            // Halved first, so that the difference of two large numbers is finite.
-            return self.totals.high / 2.0 - self.totals.low / 2.0 > floor / 2.0;
-        }
-        self.tests.differ()
+        self.is_judged_apart(floor) || self.is_valued_apart(floor)
+    }
+
+    /// Whether the environment tells its rollouts apart.
+    pub fn is_judged_apart(&self, floor: f64) -> bool {
+        let differs = self.rewards >= 2 && self.judged.differ() && self.models.all_finite;
+        differs && if self.untested { self.judged.exceeds(floor) } else { self.tests.differ() }
+    }
+
+    /// Whether a model tells its rollouts apart.
+    pub fn is_valued_apart(&self, floor: f64) -> bool {
+        let is_finite = self.judged.all_finite && (self.untested || self.tests.all_finite);
+        self.rewards >= 2 && is_finite && self.models.differ() && self.models.exceeds(floor)
     }
 }
 
 impl Default for Spread {
     fn default() -> Self {
-        Self { rewards: 0, totals: Extremes::NONE, tests: Extremes::NONE, untested: false }
+        let none = Extremes::NONE;
+        Self { rewards: 0, judged: none, tests: none, models: none, untested: false }
     }
 }
 
@@ -110,6 +128,11 @@ impl Extremes {
             && largest > 0.0
             && self.high / largest - self.low / largest > RELATIVE_SLACK
     }
+
+    fn exceeds(self, floor: f64) -> bool {
+        // Halved first, so that the difference of two large numbers is finite.
+        self.high / 2.0 - self.low / 2.0 > floor / 2.0
+    }
 }
 
 #[cfg(test)]
@@ -118,7 +141,7 @@ mod tests {
 
     fn alive(rewards: &[(f64, Option<f64>)]) -> bool {
         let rewards: Vec<_> =
-            rewards.iter().map(|&(total, tests)| GroupReward { total, tests }).collect();
+            rewards.iter().map(|&(judged, tests)| GroupReward::judged(judged, tests)).collect();
         Spread::of(&rewards).is_alive(0.01)
     }
 
@@ -138,9 +161,27 @@ mod tests {
         assert!(alive(&[(0.5, None), (0.511, None)]));
         assert!(alive(&[(f64::MAX, None), (f64::MIN, None)]));
         assert!(alive(&[(0.5, None), (0.6, Some(0.0))]), "one without the term: totals decide");
-        assert!(
-            Spread::of(&[0.5, 0.501].map(|total| GroupReward { total, tests: None })).is_alive(0.0)
-        );
+        let close = [0.5, 0.501].map(|judged| GroupReward::judged(judged, None));
+        assert!(Spread::of(&close).is_alive(0.0));
+    }
+
+    /// Nobody passed: the tests tell nothing apart, and a model may.
+    #[test]
+    fn what_a_model_pays_makes_a_group_alive_beyond_the_floor_and_leaves_its_tests_alone() {
+        let spread = |paid: [f64; 2], tests: [f64; 2]| {
+            let reward = |at: usize| {
+                let model = Some(ModelPay { paid: paid[at], weight: 0.5, against: 0.5 });
+                GroupReward { judged: 0.5 * tests[at], tests: Some(tests[at]), model }
+            };
+            Spread::of(&[reward(0), reward(1)])
+        };
+        let told = |spread: Spread| (spread.is_judged_apart(0.01), spread.is_valued_apart(0.01));
+        assert_eq!(told(spread([0.3, 0.309], [0.0, 0.0])), (false, false));
+        assert_eq!(told(spread([0.3, 0.311], [0.0, 0.0])), (false, true));
+        assert_eq!(told(spread([0.3, 0.3], [0.0, 1.0])), (true, false));
+        // The model pays as much less as the tests pay more: totals are equal, and it is alive.
+        assert_eq!(told(spread([0.5, 0.0], [0.0, 1.0])), (true, true));
+        assert_eq!(told(spread([0.5, f64::NAN], [0.0, 1.0])), (false, false));
     }
 
     #[test]

@@ -87,8 +87,11 @@ pub const GRPO_PASS_RATE: Metric = metric(
     Unit::Fraction,
     "rollouts that pass all tests, of those that were run against tests",
 );
-pub const GRPO_POLICY_LOSS: Metric =
-    metric("grpo/policy_loss", Unit::Loss, "policy loss of the last update, without its weight");
+pub const GRPO_POLICY_LOSS: Metric = metric(
+    "grpo/policy_loss",
+    Unit::Loss,
+    "policy loss without its weight, mean over the updates of the last pass",
+);
 pub const GRPO_KL_LOSS: Metric =
     metric("grpo/kl_loss", Unit::Loss, "KL term of the loss, coefficient included");
 pub const GRPO_KL_DIVERGENCE: Metric =

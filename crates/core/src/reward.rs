@@ -111,11 +111,54 @@ impl Reward {
     pub fn gates(&self) -> &BTreeMap<String, Gate> {
         &self.gates
     }
+
+    /// What the environment pays: the total without the terms [`MODEL`] and [`PROCESS`], and without
+    /// the latter's gate.
+    pub fn judged(&self) -> f64 {
+        let terms = self.terms.iter().filter(|(name, _)| *name != MODEL && *name != PROCESS);
+        let sum: f64 = terms.map(|(_, term)| term.paid()).sum();
+        capped(sum, self.gates.iter().filter(|(name, _)| *name != PROCESS))
+    }
+
+    /// What a reward model, or a process reward model, pays beside the environment; none if none does.
+    pub fn model_pay(&self) -> Option<ModelPay> {
+        let term = |name| self.terms.get(name).filter(|term| term.weight > 0.0);
+        let paid = self.total - self.judged();
+        if let Some(&Term { weight, .. }) = term(MODEL) {
+            // Both weights are shares of 1, unless the line is another writer's.
+            let others = self.terms.iter().filter(|(name, _)| *name != MODEL);
+            let sum = || others.map(|(_, term)| term.weight).sum();
+            let against = if weight < 1.0 { 1.0 - weight } else { sum() };
+            return Some(ModelPay { paid, weight, against });
+        }
+        term(PROCESS).map(|&Term { weight, .. }| ModelPay { paid, weight, against: 1.0 })
+    }
+}
+
+/// What a model pays in a reward, apart from what the environment pays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelPay {
+    /// Its contribution to the total, as far as gates let it through.
+    pub paid: f64,
+    /// The weight of its term.
+    pub weight: f64,
+    /// The weight of what the environment pays.
+    pub against: f64,
+}
+
+impl ModelPay {
+    /// What it paid for, from 0 to 1: its term's value, as far as gates let it through.
+    pub fn value(self) -> f64 {
+        self.paid / self.weight
+    }
 }
 
 fn total(terms: &BTreeMap<String, Term>, gates: &BTreeMap<String, Gate>) -> f64 {
-    let sum: f64 = terms.values().map(|term| term.paid()).sum();
-    gates.values().filter(|gate| !gate.passed).fold(sum, |total, gate| total.min(gate.cap))
+    capped(terms.values().map(|term| term.paid()).sum(), gates.iter())
+}
+
+fn capped<'a>(sum: f64, gates: impl Iterator<Item = (&'a String, &'a Gate)>) -> f64 {
+    gates.filter(|(_, gate)| !gate.passed).fold(sum, |total, (_, gate)| total.min(gate.cap))
 }
 
 /// The wire form; a term without a weight counts once.
@@ -217,6 +260,33 @@ mod tests {
         let line = r#"{"total":0.0,"terms":{},"weights":{"tests":1.0}}"#;
         let err = serde_json::from_str::<Reward>(line).unwrap_err().to_string();
         assert!(err.contains("`weights` names `tests`"), "{err}");
+    }
+
+    #[test]
+    fn a_models_part_is_told_apart_with_its_weight_and_no_more_than_gates_let_through() {
+        let reward = |list: &[(&str, f64, f64)], caps: &[(&str, bool, f64)]| {
+            Reward::new(terms(list), gates(caps)).unwrap()
+        };
+        let near = |found: [f64; 4], expected: [f64; 4]| {
+            let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(near, "{found:?} is not {expected:?}");
+        };
+        let parts = |reward: Reward| {
+            let pay = reward.model_pay().unwrap();
+            [reward.judged(), pay.value(), pay.weight, pay.against]
+        };
+        let paid = [("tests", 1.0, 0.8), (MODEL, 0.5, 0.2)];
+        near(parts(reward(&paid, &[("code", true, 0.0)])), [0.8, 0.5, 0.2, 0.8]);
+        near(parts(reward(&paid, &[("code", false, 0.0)])), [0.0, 0.0, 0.2, 0.8]);
+        near(parts(reward(&[("tests", 1.0, 0.0), (MODEL, 0.5, 1.0)], &[])), [0.0, 0.5, 1.0, 0.0]);
+        near(parts(reward(&[("tests", 1.0, 1.0), (MODEL, 0.5, 1.0)], &[])), [1.0, 0.5, 1.0, 1.0]);
+        let process = [("right", 0.1, 1.0), (PROCESS, 0.9, 0.2)];
+        near(parts(reward(&process, &[(PROCESS, true, 0.19)])), [0.1, 0.9, 0.2, 1.0]);
+        near(parts(reward(&process, &[(PROCESS, false, 0.19)])), [0.1, 0.45, 0.2, 1.0]);
+        for none in [&[("tests", 1.0, 1.0)][..], &[("tests", 1.0, 1.0), (MODEL, 0.5, 0.0)]] {
+            assert_eq!(reward(none, &[]).model_pay(), None);
+            assert_eq!(reward(none, &[]).judged().to_bits(), 1.0_f64.to_bits());
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::completion::Finish;
 use crate::outcome::Observation;
 use crate::trace::Trace;
+use crate::wire::{Object, WireError};
 
 /// The version of the record.
 const VERSION: u64 = 1;
@@ -59,19 +60,39 @@ impl TaughtEpisode {
     ///
     /// If the field is not an episode: what is wrong with it.
     pub fn of(trace: &Trace) -> Result<Option<Self>, String> {
-        let Some(json) = trace.rest.get(Self::FIELD) else { return Ok(None) };
-        let episode: Self =
-            serde_json::from_str(json).map_err(|err| format!("field `episode`: {err}"))?;
+        let named = |problem| format!("field `{}`: {problem}", Self::FIELD);
+        trace.rest.get(Self::FIELD).map(Self::parse).transpose().map_err(named)
+    }
+
+    /// The episode of any line; `None` if its `episode` has no turns, as the number of another tool's.
+    ///
+    /// # Errors
+    ///
+    /// If it has turns, and is not an episode.
+    pub fn of_line(line: &Object) -> Result<Option<Self>, WireError> {
+        let has_turns = |json: &&str| {
+            serde_json::from_str(json).is_ok_and(|object: Object| object.get("turns").is_some())
+        };
+        let episode = line.get(Self::FIELD).filter(has_turns).map(Self::parse).transpose();
+        episode.map_err(|problem| WireError::Field { field: Self::FIELD, problem })
+    }
+
+    /// The episode that a field holds.
+    ///
+    /// # Errors
+    ///
+    /// If it is not an episode: what is wrong with it.
+    fn parse(json: &str) -> Result<Self, String> {
+        let episode: Self = serde_json::from_str(json).map_err(|err| err.to_string())?;
         let consistent = episode.turn_count == episode.turns.len()
             && episode.solved == episode.validation.solved
             && !episode.turns.is_empty();
         match (episode.v, consistent) {
-            (VERSION, true) => Ok(Some(episode)),
+            (VERSION, true) => Ok(episode),
             (VERSION, false) => {
-                Err("field `episode`: `solved`, `turn_count`, `turns` and `validation` disagree"
-                    .to_owned())
+                Err("`solved`, `turn_count`, `turns` and `validation` disagree".to_owned())
             }
-            (v, _) => Err(format!("field `episode`: version {v} is not {VERSION}")),
+            (v, _) => Err(format!("version {v} is not {VERSION}")),
         }
     }
 
@@ -111,7 +132,7 @@ pub(crate) fn with_thinking(text: &str, thinking: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Object, Wire};
+    use crate::wire::Wire;
 
     fn turn(prompt: &str, text: &str, reasoning: Option<&str>) -> TaughtTurn {
         let (prompt, text) = (prompt.to_owned(), text.to_owned());

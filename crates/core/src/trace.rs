@@ -16,6 +16,9 @@ use crate::verdict::Verdict;
 use crate::wire::{Object, Wire, WireError};
 use serde::{Deserialize, Serialize};
 
+/// The field of a trace that names the prompt template it was asked with.
+pub const PROMPT_FIELD: &str = "prompt_template";
+
 /// The version of the line format.
 const VERSION: u64 = 1;
 

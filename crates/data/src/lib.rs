@@ -8,6 +8,7 @@
 //! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |
 //! | prompt seeds | tasks for Phaser, and mock rollouts | [`phaser`] |
 //! | judged replies, and pairs of others | preference pairs | [`pairs`] |
+//! | judged replies | those that solved their tasks, as traces | [`sampled_traces`] |
 //! | a teacher's traces | token ids, and which of them are trained on | [`rows`] |
 //!
 //! # Not here
@@ -25,6 +26,7 @@ pub mod prepare;
 pub mod prove;
 mod random;
 pub mod rows;
+pub mod sampled_traces;
 pub mod solver;
 pub mod source;
 

@@ -18,7 +18,11 @@ const TAIL: f64 = 0.025;
 
 /// The interval from this many resampled means; `values` must not be empty.
 pub(crate) fn interval_of(values: &[f64], resamples: u64) -> (f64, f64) {
-    let mut means: Vec<f64> = (0..resamples).map(|at| resampled(values, at)).collect();
+    middle_of((0..resamples).map(|at| resampled(values, at)).collect())
+}
+
+/// The ends of the middle 95 % of resampled means.
+pub(crate) fn middle_of(mut means: Vec<f64>) -> (f64, f64) {
     means.sort_unstable_by(f64::total_cmp);
     (quantile(&means, TAIL), quantile(&means, 1.0 - TAIL))
 }

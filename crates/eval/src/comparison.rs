@@ -153,11 +153,14 @@ fn other_settings(before: &Results, after: &Results) -> BTreeMap<String, [Option
     let sides = |name: &String| [before, after].map(|side| side.settings.get(name).cloned());
     let pairs = names.map(|name| (name.clone(), sides(name)));
     let differs = |(name, [first, second]): &(String, [Option<String>; 2])| {
-        let is_identity =
-            name.starts_with("the ") || ["--model", "--adapter"].contains(&name.as_str());
-        first != second && !is_identity
+        first != second && !setting_is_identity(name)
     };
     pairs.filter(differs).collect()
+}
+
+/// Whether a setting says which model was measured, and not how.
+pub(crate) fn setting_is_identity(name: &str) -> bool {
+    name.starts_with("the ") || ["--model", "--adapter"].contains(&name)
 }
 
 /// Each figure over the tasks that have it on both sides.

@@ -30,6 +30,44 @@ pub enum EvalError {
     /// Two evaluations have no k in common.
     #[error("there is no k for which both sides have pass@k")]
     NoCommonK,
+    /// Sides of a comparison over seeds that cannot be paired.
+    #[error(
+        "as many evaluations are needed on both sides: A has {} ({}), B has {} ({})",
+        before.len(), quoted(before), after.len(), quoted(after)
+    )]
+    SeedCounts {
+        /// The evaluations of the first side.
+        before: Vec<String>,
+        /// Those of the second.
+        after: Vec<String>,
+    },
+    /// A comparison over seeds has one on each side.
+    #[error("one seed has no interval over seeds: it says nothing of the next one")]
+    OneSeed,
+    /// The same two evaluations stand for two seeds.
+    #[error("`{before}` and `{after}` are given twice, and count as one seed")]
+    SeedTwice {
+        /// The evaluation of the first side.
+        before: String,
+        /// That of the second.
+        after: String,
+    },
+    /// Evaluations of different seeds have different tasks.
+    #[error("task `{task}` is in `{with}` and not in `{without}`")]
+    SeedTasks {
+        /// A task of one of them.
+        task: TaskId,
+        /// The evaluation that has it.
+        with: String,
+        /// The one that does not.
+        without: String,
+    },
+    /// No task has the figure in all evaluations.
+    #[error("no task has {k} judged samples in every evaluation")]
+    NoCommonTask {
+        /// The samples that the figure needs.
+        k: u64,
+    },
     /// A finished evaluation exists already.
     #[error("`{}` exists already", path.display())]
     Exists {
@@ -55,6 +93,11 @@ pub enum EvalError {
     File(#[from] FileError),
 }
 
+/// Names in a message.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 impl EvalError {
     /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
@@ -64,9 +107,16 @@ impl EvalError {
                 Some("give a file with one task a line: `whet data prepare` makes some")
             }
             Self::Unpaired(_) => Some("measure both on the same tasks"),
-            Self::NoCommonK => {
+            Self::NoCommonK | Self::NoCommonTask { .. } => {
                 Some("ask for one with `--k`, at most as large as both have samples")
             }
+            Self::SeedCounts { .. } | Self::SeedTwice { .. } => Some(
+                "name one evaluation of each seed on each side, in the same order: `--seeds A1,A2,A3 B1,B2,B3`",
+            ),
+            Self::OneSeed => Some(
+                "train at least three seeds, or compare two models with `whet eval compare A B`",
+            ),
+            Self::SeedTasks { .. } => Some("measure all seeds on the same tasks"),
             Self::Exists { .. } => {
                 Some("`--fresh` measures again and replaces it, `--out DIR` keeps both")
             }

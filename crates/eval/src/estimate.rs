@@ -118,7 +118,10 @@ pub(crate) fn difference(values: &[f64], resamples: u64, flips: u64) -> Differen
 }
 
 /// Each task's figure, in the order of their names: so the order of counts decides nothing.
-fn figures(tallies: &[Tally], k: u64) -> Result<BTreeMap<&TaskId, Option<f64>>, EvalError> {
+pub(crate) fn figures(
+    tallies: &[Tally],
+    k: u64,
+) -> Result<BTreeMap<&TaskId, Option<f64>>, EvalError> {
     let mut figures = BTreeMap::new();
     for Tally { task, samples, passed } in tallies {
         let figure = match one_task::pass_at_k(*samples, *passed, k) {

@@ -8,7 +8,7 @@
 //! [`evaluate`] samples a model several times on every task, keeps every sample and writes
 //! [`Results`]; [`measure`] only counts passes. [`pass_at_k`] is the mean over tasks, with a 95 %
 //! interval over the choice of tasks; [`compare`] does the same for the difference between two
-//! models on the same tasks, and [`Comparison`] for two results. Beside pass@k, every [`Figure`] of the
+//! models on the same tasks, [`Comparison`] for two results, and [`SeedComparison`] for those of several seeds. Beside pass@k, every [`Figure`] of the
 //! programs (syntax, tests, quality, diversity) is estimated and compared in the same way, and where environments answer
 //! several replies, the figures of [`episodes`]. [`CodeFigures`] are the replies with code, and [`ComparedCode`] says how
 //! much of a gain is more of them. The promises, each with its test:
@@ -20,6 +20,7 @@
 //! | The same counts give the same interval, in whatever order they come. | `tests/laws.rs` |
 //! | A comparison uses per-task differences: shared luck cancels. | `tests/laws.rs` |
 //! | Intervals are as wide as theory predicts. | `src/bootstrap.rs`, `src/wilson.rs`, `src/episodes/any_size.rs` |
+//! | An interval over seeds holds the truth in 95 of 100 experiments; one that pools the tasks of seeds does not. | `src/over_seeds.rs` |
 //! | What is solved within all turns of an episode is pass@1. | `tests/measuring/episodes.rs` |
 //! | A 95 % interval contains the truth in 95 of 100 suites; equal models are called different in fewer than 5. | `src/simulation.rs` |
 //! | An interrupted evaluation resumes, and ends with the same samples and figures. | `tests/measuring/evaluate.rs` |
@@ -46,11 +47,14 @@ mod evaluate;
 mod figure;
 mod greedy;
 mod measure;
+mod over_seeds;
 mod random;
 mod results;
+mod seed_comparison;
 mod sign_flip;
 #[cfg(test)]
 mod simulation;
+mod student;
 mod task_count;
 mod wilson;
 
@@ -66,6 +70,8 @@ pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
 pub use figure::{Figure, TaskFigures};
 pub use greedy::is_greedy;
 pub use measure::{Measured, Measuring, Sampled, measure};
+pub use over_seeds::{OverSeeds, SeedFigure, SeedInterval};
 pub use results::{About, Part, RESULTS, Results, suite};
+pub use seed_comparison::{NamedResults, SeedComparison};
 pub use task_count::{NoCode, TaskCount};
 pub use whetstone_record::batch::Earlier;

@@ -12,14 +12,12 @@
 //! solved: `T` identical values count as `T` coin tosses.
 
 use crate::bootstrap::{mean, number};
-
-/// The quantile of the normal distribution that leaves 2.5 % above.
-const NORMAL: f64 = 1.959_963_984_540_054;
+use crate::student::student;
 
 /// The ends of the 95 % interval of a mean; `values` must not be empty.
 pub(crate) fn interval(values: &[f64]) -> (f64, f64) {
     let (p, n) = (mean(values).clamp(0.0, 1.0), effective(values));
-    let t = student(number(values.len().saturating_sub(1).max(1)));
+    let t = student(values.len().saturating_sub(1));
     let whole = 1.0 + t * t / n;
     let middle = (p + t * t / (2.0 * n)) / whole;
     let half = t * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt() / whole;
@@ -36,34 +34,12 @@ fn effective(values: &[f64]) -> f64 {
     if variance < 1e-12 { count } else { count * p * (1.0 - p) / variance }
 }
 
-/// The quantile of Student's distribution that leaves 2.5 % above: the series of Cornish and Fisher
-/// around the normal one (Abramowitz and Stegun, 26.7.5).
-pub(crate) fn student(degrees: f64) -> f64 {
-    let z = NORMAL;
-    let terms = [
-        (z.powi(3) + z) / 4.0,
-        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
-        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
-    ];
-    let smaller = |sum: f64, term: f64| (sum + term) / degrees;
-    z + terms.iter().rev().copied().fold(0.0, smaller)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64, within: f64) {
         assert!((found - expected).abs() < within, "{found} is not {expected}");
-    }
-
-    /// From the printed tables of Student's distribution.
-    #[test]
-    fn quantiles_of_few_values_are_those_of_the_tables() {
-        for (degrees, expected) in [(9.0, 2.262), (29.0, 2.045), (60.0, 2.000), (1e9, 1.960)] {
-            near(student(degrees), expected, 6e-4);
-        }
-        assert!(student(1.0) > 8.0, "two values say little");
     }
 
     /// Of ones and zeros the effective n is one less than there are: their variance divides by that.

@@ -13,6 +13,7 @@ use whetstone_data::pairs::PairError;
 use whetstone_data::phaser::PromptError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
+use whetstone_data::sampled_traces::SampledTracesError;
 use whetstone_data::solver::GenerateError;
 use whetstone_env::environment::BuildError;
 use whetstone_env::registry;
@@ -117,6 +118,9 @@ pub enum Failure {
     /// Pairs could not be made.
     #[error(transparent)]
     MakePairs(#[from] PairError),
+    /// Traces could not be made of rollouts.
+    #[error(transparent)]
+    MakeTraces(#[from] SampledTracesError),
     /// The settings name no prompt, or its template refuses a task.
     #[error(transparent)]
     Prompt(#[from] whetstone_core::prompt::PromptError),
@@ -379,6 +383,7 @@ impl Failure {
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
             Self::MakePairs(err) => err.hint(),
+            Self::MakeTraces(err) => err.hint(),
             Self::Prompts(err) => err.hint(),
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
@@ -459,6 +464,7 @@ impl Failure {
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
             Self::MakePairs(err) => err.is_usage(),
+            Self::MakeTraces(err) => err.is_usage(),
             Self::Prompts(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),

@@ -54,6 +54,7 @@ pub mod retries;
 pub mod reward_scoring;
 pub mod rollouts;
 mod sample_lines;
+pub mod sampled_traces;
 mod sampling_watch;
 pub mod scoring;
 mod scratch;

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::observer::Observer;
 
 /// The tasks that rollouts are taken to answer if none are named.
-const TASKS: &str = "data/train.jsonl";
+pub(crate) const TASKS: &str = "data/train.jsonl";
 
 /// The files of rollouts in a run, and in the directory of an evaluation.
 const ROLLOUTS: [&str; 2] = ["rollouts/rollouts.jsonl", "rollouts.jsonl"];
@@ -114,7 +114,7 @@ pub fn run(
 }
 
 /// The rollouts of a path: the file itself, or that of a run or an evaluation.
-fn file_of(path: &Path) -> PathBuf {
+pub(crate) fn file_of(path: &Path) -> PathBuf {
     let inside = ROLLOUTS.iter().map(|name| path.join(name)).find(|file| file.is_file());
     inside.unwrap_or_else(|| path.to_owned())
 }

@@ -3,13 +3,41 @@
 use std::path::PathBuf;
 
 use whetstone_core::Seed;
+use whetstone_core::config::Config;
 use whetstone_data::prepare::{PrepareSummary, Preparing, Split, prepare};
 use whetstone_data::source::MbppVariant;
+use whetstone_train::student::EMBEDDED;
 
 use crate::datasets::{SourcesNamed, embedded};
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::solver_tasks::{ModelsRequest, SolverRequest};
+
+/// The families of generated tasks that the embedded student has learnt from.
+pub const LEARNT_FAMILIES: [&str; 5] =
+    ["filter-map-reduce", "list-building", "slices", "two-way", "uniqueness"];
+
+/// The families to generate where `given` are named: none stands for those that the embedded student knows if it is the
+/// student, and else for all.
+pub fn families(given: &[String], config: &Config) -> Vec<String> {
+    if given.is_empty() && config.student.model_name == EMBEDDED {
+        return LEARNT_FAMILIES.map(str::to_owned).to_vec();
+    }
+    given.to_vec()
+}
+
+/// Says that the embedded student does not know all of the families, if tasks of all are generated.
+pub fn families_note(request: &PrepareRequest) -> Option<String> {
+    let has_all = request.embedded.is_some() && request.families.is_empty();
+    has_all.then(|| {
+        format!(
+            "tasks of all {} families; the embedded student has learnt {} of them: `--families {}`",
+            whetstone_data::embedded::families().count(),
+            LEARNT_FAMILIES.len(),
+            LEARNT_FAMILIES.join(",")
+        )
+    })
+}
 
 /// Tasks to prepare.
 #[derive(Debug, Clone)]
@@ -106,4 +134,22 @@ pub(crate) fn sources(request: &PrepareRequest) -> Vec<String> {
         sources.push(format!("MBPP{apps}, from the hub"));
     }
     sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_student_gets_the_families_that_it_knows() {
+        let mut config = Config::default();
+        assert!(families(&[], &config).is_empty(), "another student gets all of them");
+        config.student.model_name = EMBEDDED.to_owned();
+        assert_eq!(families(&[], &config), LEARNT_FAMILIES);
+        assert_eq!(families(&["slices".to_owned()], &config), ["slices"]);
+        let known: Vec<&str> = whetstone_data::embedded::families().collect();
+        assert!(LEARNT_FAMILIES.iter().all(|name| known.contains(name)));
+        let preset = whetstone_config::load(&[crate::preset::layer()]).unwrap().config;
+        assert_eq!(preset.quickstart.families, LEARNT_FAMILIES, "those of the quickstart");
+    }
 }

@@ -92,8 +92,11 @@ fn score_lines(episodes: &[LabelledEpisode], scored: &[Labelled]) -> String {
 
 /// The figures in words.
 pub fn lines(figures: &TransitionFigures) -> Vec<String> {
-    let plain = |name: &str, of: &Estimate| {
-        format!("{name} {:.3} (95 % interval: {:.3} to {:.3})", of.value, of.low, of.high)
+    let plain = |name: &str, of: &Estimate| match of.interval() {
+        Some([low, high]) => {
+            format!("{name} {:.3} (95 % interval: {low:.3} to {high:.3})", of.value)
+        }
+        None => format!("{name} {:.3} (one task: no interval)", of.value),
     };
     let TransitionFigures { transitions, tasks, positives, auc, calibration_error, brier, .. } =
         figures;

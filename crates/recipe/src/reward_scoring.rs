@@ -101,9 +101,11 @@ fn score_lines(pairs: &[&Preference], scored: &[ScoredPair], reward: &RewardMode
 pub fn lines(figures: &PairFigures) -> Vec<String> {
     let PairFigures { accuracy, margin, calibration_error, brier, length, .. } = figures;
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
-    let plain = |name: &str, of: &Estimate| {
-        format!("{name} {:.3} ({:.3} to {:.3})", of.value, of.low, of.high)
+    let plain = |name: &str, of: &Estimate| match of.interval() {
+        Some([low, high]) => format!("{name} {:.3} ({low:.3} to {high:.3})", of.value),
+        None => format!("{name} {:.3} (one prompt: no interval)", of.value),
     };
+    let [low, high] = accuracy.interval().unwrap_or([0.0, 1.0]);
     let Length { chosen_longer, chosen_shorter, .. } = length;
     vec![
         format!(
@@ -111,8 +113,8 @@ pub fn lines(figures: &PairFigures) -> Vec<String> {
             percent(accuracy.value),
             figures.pairs,
             figures.prompts,
-            percent(accuracy.low),
-            percent(accuracy.high)
+            percent(low),
+            percent(high)
         ),
         plain("lead of the chosen reply", margin),
         plain("calibration error", calibration_error),

@@ -1,4 +1,5 @@
 //! Steps, epochs and the learning rate schedule of a run, computed before it begins.
+// size: the plans of all trainings, with the lines of arithmetic that show them
 
 use whetstone_algo::schedule::{Schedule, warmup_steps};
 use whetstone_core::config::{Config, PrmConfig, RmConfig};
@@ -23,7 +24,7 @@ pub struct Plan {
     pub items_per_step: u64,
     /// Optimizer steps.
     pub steps: u64,
-    /// Updates that each step makes of its rollouts.
+    /// Updates that each step makes of its rollouts, at most.
     pub iterations: u64,
     /// The learning rate of every update.
     pub schedule: Schedule,
@@ -136,7 +137,7 @@ impl Plan {
             return Err(TrainError::NoTasks);
         }
         let samples = u64::from(config.grpo.num_samples_per_prompt);
-        Self::new(config, tasks as u64, samples, u64::from(config.grpo.num_iterations))
+        Self::new(config, tasks as u64, samples, config.grpo.updates_per_step())
     }
 
     /// A step takes as many tasks as fill its batch, and makes an update of each mini-batch in each pass.
@@ -213,7 +214,7 @@ impl Plan {
             * u64::from(training.gradient_accumulation_steps);
         let largest = counts.largest.max(1) as u64;
         let items_per_step = (sequences / largest).clamp(1, counts.groups as u64);
-        let iterations = u64::from(config.grpo.num_iterations);
+        let iterations = config.grpo.updates_per_step();
         let plan = Self::of(
             config,
             Items {
@@ -223,7 +224,8 @@ impl Plan {
                 iterations,
             },
         )?;
-        let is_used_again = plan.steps > plan.items.div_ceil(items_per_step) || iterations > 1;
+        let is_used_again =
+            plan.steps > plan.items.div_ceil(items_per_step) || config.grpo.num_iterations > 1;
         if is_used_again && !config.grpo.clips() {
             return Err(TrainError::Settings(format!(
                 "{} steps of {items_per_step} groups use the {} groups of the file more than once, and \
@@ -292,31 +294,37 @@ impl Plan {
         let Self { items, samples, items_per_step, steps, iterations, .. } = self;
         #[expect(clippy::cast_precision_loss, reason = "groups of a file")]
         let epochs = (steps * items_per_step) as f64 / *items as f64;
-        let again =
-            if *iterations > 1 { format!(", {iterations} updates each") } else { String::new() };
+        let updates = updates(*iterations);
         format!(
             "{items} groups of up to {samples} rollouts, {items_per_step} a step: {steps} optimizer \
-             steps{again}, {epochs:.1} times through the file"
+             steps{updates}, {epochs:.1} times through the file"
         )
     }
 
     /// The arithmetic in one line; `what` is what an item is called.
     pub fn arithmetic(&self, what: &str, by_epochs: bool) -> String {
-        let Self { items, samples, micro_batch, accumulation, epochs, steps, .. } = self;
+        let Self { items, samples, micro_batch, accumulation, epochs, steps, iterations, .. } =
+            self;
+        let updates = updates(*iterations);
         if by_epochs {
             format!(
                 "{items} {what} × {samples} samples × {epochs} epochs ÷ ({micro_batch} micro-batch × \
-                 {accumulation} accumulation) = {steps} optimizer steps"
+                 {accumulation} accumulation) = {steps} optimizer steps{updates}"
             )
         } else {
             let unit = if *samples > 1 { "groups" } else { "sequences" };
             let (drawn, passes) = drawn(steps * self.items_per_step, *items);
             format!(
                 "{steps} optimizer steps × ({micro_batch} micro-batch × {accumulation} accumulation) \
-                 ÷ {samples} samples = {drawn} {unit} from {items} {what}{passes}"
+                 ÷ {samples} samples = {drawn} {unit} from {items} {what}{passes}{updates}"
             )
         }
     }
+}
+
+/// The updates of a step, where there are several.
+fn updates(of_step: u64) -> String {
+    if of_step > 1 { format!(", {of_step} updates each") } else { String::new() }
 }
 
 /// What is drawn, and how often each item is where that is more than once.
@@ -373,9 +381,11 @@ mod tests {
         let grpo = |tasks| Plan::grpo(&config, tasks).unwrap();
         assert_eq!((grpo(100).steps, grpo(100).schedule.total_steps), (5, 10));
         let ends = |plan: &Plan, end| assert!(plan.arithmetic("tasks", false).ends_with(end));
-        ends(&grpo(100), "= 20 groups from 100 tasks");
-        ends(&grpo(7), "= 20 groups from 7 tasks, each 2.9 times");
+        ends(&grpo(100), "= 20 groups from 100 tasks, 2 updates each");
+        ends(&grpo(7), "= 20 groups from 7 tasks, each 2.9 times, 2 updates each");
         ends(&Plan::sft(&config, 30).unwrap(), "= 80 sequences from 30 tasks, each 2.7 times");
+        config.grpo.mini_batches = 4;
+        assert_eq!(Plan::grpo(&config, 100).unwrap().schedule.total_steps, 40, "5 · 2 · 4");
     }
 
     #[test]

@@ -145,6 +145,11 @@ impl Student {
         }
     }
 
+    /// Whether an adapter is trained, without which the student is the reference.
+    pub(crate) fn has_adapter(&self) -> bool {
+        self.adapter.is_some()
+    }
+
     /// The reference model, loaded again, where the student without its adapter is not it.
     pub(crate) fn reference_model(&self) -> Result<Option<Decoder>, TrainError> {
         if self.adapter.is_some() {

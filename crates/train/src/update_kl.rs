@@ -15,26 +15,67 @@ pub(crate) struct ScoredBefore<'a> {
     pub(crate) logp: &'a [f64],
 }
 
-/// KL(old ‖ new) in nats a token, by k3 on the trained tokens of at most `most` sequences, evenly spread.
+/// A few sequences with their log-probabilities before the updates of a step and after them.
+pub(crate) struct MovedPolicy<'b> {
+    few: Vec<ScoredBefore<'b>>,
+    now: Vec<Vec<f64>>,
+}
+
+impl<'b> MovedPolicy<'b> {
+    /// Scores at most `most` sequences, evenly spread.
+    pub(crate) fn score(
+        pass: Pass<'_>,
+        before: &[ScoredBefore<'b>],
+        most: usize,
+    ) -> Result<Self, TrainError> {
+        let few: Vec<ScoredBefore<'b>> =
+            spread_indices(before.len(), most).map(|at| before[at]).collect();
+        let examples: Vec<&Example> = few.iter().map(|one| one.example).collect();
+        let now = if few.is_empty() { Vec::new() } else { pass.score(&examples, Adapters::On)? };
+        Ok(Self { few, now })
+    }
+
+    /// KL(old ‖ new) in nats a token, by k3 on the trained tokens.
+    pub(crate) fn update_kl(&self) -> Mean {
+        let mut mean = Mean::default();
+        for (ScoredBefore { example, logp }, now) in self.few.iter().zip(&self.now) {
+            for (old, now) in example.of_trained(logp).into_iter().zip(example.of_trained(now)) {
+                mean.add(kl::estimate(KlEstimator::K3, old, now).value);
+            }
+        }
+        mean
+    }
+
+    /// KL(new ‖ reference) in nats a token, by an estimator on the trained tokens. The reference is the
+    /// decoder without its adapter.
+    pub(crate) fn reference_kl(
+        &self,
+        pass: Pass<'_>,
+        estimator: KlEstimator,
+    ) -> Result<Mean, TrainError> {
+        let mut mean = Mean::default();
+        let examples: Vec<&Example> = self.few.iter().map(|one| one.example).collect();
+        if examples.is_empty() {
+            return Ok(mean);
+        }
+        let reference = pass.score(&examples, Adapters::Off)?;
+        for ((example, now), reference) in examples.into_iter().zip(&self.now).zip(&reference) {
+            let both = example.of_trained(now).into_iter().zip(example.of_trained(reference));
+            for (now, reference) in both {
+                mean.add(kl::estimate(estimator, now, reference).value);
+            }
+        }
+        Ok(mean)
+    }
+}
+
+/// How far the updates of a step moved the policy, on at most `most` sequences.
 pub(crate) fn update_kl(
     pass: Pass<'_>,
     before: &[ScoredBefore<'_>],
     most: usize,
 ) -> Result<Mean, TrainError> {
-    let few: Vec<&ScoredBefore<'_>> =
-        spread_indices(before.len(), most).map(|at| &before[at]).collect();
-    let examples: Vec<&Example> = few.iter().map(|one| one.example).collect();
-    let mut mean = Mean::default();
-    if examples.is_empty() {
-        return Ok(mean);
-    }
-    let now = pass.score(&examples, Adapters::On)?;
-    for (ScoredBefore { example, logp }, now) in few.into_iter().zip(&now) {
-        for (old, now) in example.of_trained(logp).into_iter().zip(example.of_trained(now)) {
-            mean.add(kl::estimate(KlEstimator::K3, old, now).value);
-        }
-    }
-    Ok(mean)
+    Ok(MovedPolicy::score(pass, before, most)?.update_kl())
 }
 
 /// Places of at most `most` of `count` things, evenly spread.

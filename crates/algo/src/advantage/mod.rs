@@ -17,8 +17,10 @@
 //! differs: to divide by such a difference would make a full signal of it. Nor do rewards count that
 //! differ only in their last bits, because terms were added in another order.
 //!
-//! Advantages of the turns of episodes, which a process reward tells apart, are in [`of_turns`].
+//! Where a reward model or a process reward model pays a part, its advantage is added apart ([`models`]),
+//! so that its weight is what it weighs. Advantages of the turns of episodes are in [`of_turns`].
 
+mod models;
 mod turns;
 
 pub use turns::{EpisodeTurns, of_turns};
@@ -65,28 +67,34 @@ impl GroupRule {
 /// use whetstone_algo::advantage::{GroupRule, of_group};
 /// use whetstone_core::config::AdvantageBy;
 /// use whetstone_core::group::GroupReward;
-/// let stub = GroupReward { total: 0.50, tests: Some(0.0) };
-/// let honest = GroupReward { total: 0.42, tests: Some(0.0) };
-/// let solved = GroupReward { total: 1.00, tests: Some(1.0) };
+/// let stub = GroupReward::judged(0.50, Some(0.0));
+/// let honest = GroupReward::judged(0.42, Some(0.0));
+/// let solved = GroupReward::judged(1.00, Some(1.0));
 /// let rule = GroupRule { how: AdvantageBy::StandardScore, floor: 0.01 };
 /// assert_eq!(of_group(&[stub, honest], rule)?, [0.0, 0.0]);
 /// assert_eq!(of_group(&[stub, solved], rule)?, [-1.0, 1.0]);
 /// # Ok::<(), whetstone_algo::AlgoError>(())
 /// ```
 pub fn of_group(rewards: &[GroupReward], rule: GroupRule) -> Result<Vec<f64>, AlgoError> {
-    let totals: Vec<f64> = rewards.iter().map(|reward| reward.total).collect();
-    entries("reward", &totals)?;
-    if !Spread::of(rewards).is_alive(rule.floor) {
-        return Ok(vec![0.0; totals.len()]);
+    let judged: Vec<f64> = rewards.iter().map(|reward| reward.judged).collect();
+    entries("reward", &judged)?;
+    let spread = Spread::of(rewards);
+    if !spread.is_alive(rule.floor) {
+        return Ok(vec![0.0; judged.len()]);
     }
-    group(&totals, rule.how)
+    let of_judged = if spread.is_judged_apart(rule.floor) {
+        models::weighed(group(&judged, rule.how)?, rewards, rule.how)
+    } else {
+        vec![0.0; judged.len()]
+    };
+    models::added(of_judged, rewards, rule.how)
 }
 
 /// The advantages of a group whose rewards are charged for the divergence from the reference.
 ///
-/// Whether the group is alive is decided by what it earned. If it is, advantages are those of rewards
-/// less charges. If it is not, the charges alone are compared, and never divided by their own standard
-/// deviation: that would make a full signal of the smallest difference.
+/// Whether a group's rewards count is decided by what it earned. If they do, advantages are those of
+/// rewards less charges. If they do not, the charges alone are compared, and never divided by their own
+/// standard deviation: that would make a full signal of the smallest difference.
 ///
 /// # Errors
 ///
@@ -98,13 +106,19 @@ pub fn of_charged_group(
 ) -> Result<Vec<f64>, AlgoError> {
     as_many("charges", charges.len(), rewards.len())?;
     entries("charge", charges)?;
-    if Spread::of(rewards).is_alive(rule.floor) {
+    let spread = Spread::of(rewards);
+    let of_judged = if spread.is_judged_apart(rule.floor) {
         let both = rewards.iter().zip(charges);
-        let left: Vec<f64> = both.map(|(reward, charge)| reward.total - charge).collect();
-        return group(&left, rule.how);
+        let left: Vec<f64> = both.map(|(reward, charge)| reward.judged - charge).collect();
+        models::weighed(group(&left, rule.how)?, rewards, rule.how)
+    } else {
+        let how = if rule.how == AdvantageBy::StandardScore { AdvantageBy::Mean } else { rule.how };
+        group(&charges.iter().map(|charge| -charge).collect::<Vec<f64>>(), how)?
+    };
+    if !spread.is_alive(rule.floor) {
+        return Ok(of_judged);
     }
-    let how = if rule.how == AdvantageBy::StandardScore { AdvantageBy::Mean } else { rule.how };
-    group(&charges.iter().map(|charge| -charge).collect::<Vec<f64>>(), how)
+    models::added(of_judged, rewards, rule.how)
 }
 
 /// The formula alone: advantages of totals, in their order.

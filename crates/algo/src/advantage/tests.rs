@@ -86,8 +86,8 @@ fn a_dead_group_is_all_zeros() {
     }
 }
 
-fn reward(total: f64, tests: f64) -> GroupReward {
-    GroupReward { total, tests: Some(tests) }
+fn reward(judged: f64, tests: f64) -> GroupReward {
+    GroupReward::judged(judged, Some(tests))
 }
 
 /// Rewards 1 and 0 less charges of 0.5 and 0.1, and two failures with the same charges.
@@ -115,7 +115,7 @@ fn charges_come_off_before_advantages_and_alone_they_stay_small() {
 
 #[test]
 fn the_floor_is_that_of_the_caller() {
-    let rewards = [0.5, 0.52].map(|total| GroupReward { total, tests: None });
+    let rewards = [0.5, 0.52].map(|judged| GroupReward::judged(judged, None));
     let how = AdvantageBy::StandardScore;
     let of = |floor| of_group(&rewards, GroupRule { how, floor }).unwrap();
     assert_eq!(of(0.05), [0.0, 0.0]);

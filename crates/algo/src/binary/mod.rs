@@ -107,12 +107,13 @@ pub fn figures(examples: &[Labelled]) -> Result<Figures, AlgoError> {
         examples: examples.len() as u64,
         tasks: tasks as u64,
         positives: examples.iter().map(Labelled::label_value).sum::<f64>() / count,
-        auc: auc.map(|auc| Interval::of_quantiles(auc, areas)),
+        auc: auc.map(|auc| Interval::of_quantiles(auc, areas, tasks)),
         calibration_error: Interval::of_quantiles(
             calibration_error,
             column(|figures| figures.calibration_error),
+            tasks,
         ),
-        brier: Interval::of_quantiles(brier, column(|figures| figures.brier)),
+        brier: Interval::of_quantiles(brier, column(|figures| figures.brier), tasks),
         reliability,
     })
 }

@@ -25,7 +25,7 @@ const NORMAL: f64 = 1.959_963_984_540_054;
 /// The part of resamples below an interval, and above it.
 const TAIL: f64 = 0.025;
 
-/// A figure with its 95 % interval.
+/// A figure with its 95 % interval; its ends are infinite where nothing tells how far the figure may be off.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Interval {
     /// The figure.
@@ -37,8 +37,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The middle 95 % of resampled figures, with the figure itself.
-    pub(crate) fn of_quantiles(value: f64, mut resampled: Vec<f64>) -> Self {
+    /// The middle 95 % of figures of `clusters` resampled clusters, with the figure itself. One cluster is drawn each time,
+    /// and says nothing of others.
+    pub(crate) fn of_quantiles(value: f64, mut resampled: Vec<f64>, clusters: usize) -> Self {
+        if clusters < 2 {
+            return Self { value, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
         resampled.sort_unstable_by(f64::total_cmp);
         let low = quantile(&resampled, TAIL).min(value);
         Self { value, low, high: quantile(&resampled, 1.0 - TAIL).max(value) }
@@ -153,6 +157,17 @@ mod tests {
         let all_right: Vec<(usize, bool)> =
             shared.iter().map(|&(prompt, _)| (prompt, true)).collect();
         assert!(interval(&all_right).low < 0.75, "ten prompts prove no more");
+    }
+
+    #[test]
+    fn pairs_of_one_prompt_say_nothing_of_others() {
+        let one = figures(&hits(&[(7, true), (7, true), (7, false)])).unwrap();
+        for interval in [one.margin, one.calibration_error, one.brier] {
+            assert!(interval.low.is_infinite() && interval.high.is_infinite(), "{interval:?}");
+        }
+        assert!(one.accuracy.low < 0.1 && one.accuracy.high > 0.9, "{:?}", one.accuracy);
+        let two = figures(&hits(&[(7, true), (8, false)])).unwrap();
+        assert!(two.margin.low < two.margin.high && two.margin.high.is_finite(), "{two:?}");
     }
 
     /// Of 200 sets of 40 prompts with three pairs each, whose luck is partly the prompt's, 190 should have the

@@ -107,7 +107,8 @@ pub fn figures(pairs: &[ScoredPair]) -> Result<Figures, AlgoError> {
     });
     let all: Vec<&ScoredPair> = pairs.iter().collect();
     let between = |value: f64, which: usize| {
-        Interval::of_quantiles(value, resampled.iter().map(|figures| figures[which]).collect())
+        let drawn = resampled.iter().map(|figures| figures[which]).collect();
+        Interval::of_quantiles(value, drawn, prompts.len())
     };
     let score_mean = scores.iter().sum::<f64>() / number(scores.len() as u64);
     let squares: f64 = scores.iter().map(|score| (score - score_mean).powi(2)).sum();

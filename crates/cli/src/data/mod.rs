@@ -4,6 +4,7 @@ mod check;
 mod pairs;
 mod prepare;
 mod prompts;
+mod traces;
 mod validate;
 
 use clap::Subcommand;
@@ -12,6 +13,7 @@ use self::check::CheckArgs;
 use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
 use self::prompts::PromptsArgs;
+use self::traces::TracesArgs;
 use self::validate::ValidateArgs;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -40,6 +42,11 @@ pub enum DataCommand {
     /// Of two replies to one task, the one that solved it is preferred, or the one with the higher reward. Reads
     /// scored rollouts, traces, and files of pairs from the hub, and says what was left out and why.
     Pairs(PairsArgs),
+    /// Make traces to fine-tune on out of judged rollouts: rejection sampling
+    ///
+    /// Keeps distinct programs that solved their tasks, those of rarely solved tasks first, at most a few of each
+    /// task. `whet train sft --traces` reads them.
+    Traces(TracesArgs),
     /// Draw prompts for Phaser games: tasks to train on and tasks to evaluate on
     ///
     /// Takes the embedded prompt seeds or a file of your own, each a prompt with checks that a running game
@@ -54,6 +61,7 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
         DataCommand::Validate(args) => validate::run(args, printer),
         DataCommand::Check(args) => check::run(args, printer),
         DataCommand::Pairs(args) => pairs::run(args, printer),
+        DataCommand::Traces(args) => traces::run(args, printer),
         DataCommand::Prompts(args) => prompts::run(args, printer),
     }
 }

@@ -32,6 +32,9 @@ pub enum EvalCommand {
     /// Both must have the same tasks. The difference of each pass@k and of each figure of programs comes with its 95 % interval, a
     /// bootstrap over paired tasks, and with the p-value of a sign-flip test; the result is
     /// *better* or *worse* only if both agree. The tasks that flipped are listed below.
+    ///
+    /// All of this is about these two models. With `--seeds`, A and B are each a list of evaluations, one of each seed of
+    /// training, and the difference has an interval over seeds.
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
 }
@@ -160,13 +163,21 @@ pub struct MeasureArgs {
 /// `whet eval compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first evaluation: its directory, or its `evaluation_results.json`
+    /// The first evaluation: its directory, or its `evaluation_results.json`; with `--seeds`, several with commas between
     #[arg(value_name = "A")]
     pub before: PathBuf,
 
     /// The second
     #[arg(value_name = "B")]
     pub after: PathBuf,
+
+    /// Compare over seeds of training: A1,A2,A3 with B1,B2,B3, paired in this order
+    ///
+    /// All must have the same tasks. Each pass@k and greedy decoding have the difference of each seed, the mean with its 95 %
+    /// interval over seeds (Student's t), and below it the interval of a bootstrap over seeds and tasks. The result is
+    /// *better* or *worse* if the first interval excludes 0.
+    #[arg(long)]
+    pub seeds: bool,
 
     /// Values of k [default: those that both have]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
@@ -293,6 +304,7 @@ const COMPARE_HELP: &str = "\
 Examples:
   whet eval compare eval/base eval/grpo-1
   whet eval compare eval/base eval/grpo-1 --k 1 --json
+  whet eval compare --seeds eval/sft-1,eval/sft-2,eval/sft-3 eval/grpo-1,eval/grpo-2,eval/grpo-3
 
 The figures of programs (syntax rate, tests passed, quality, diversity; `whet eval --help` defines them) are
 compared in the same way, over the tasks that have them on both sides. Results from before these figures are

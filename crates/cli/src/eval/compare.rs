@@ -8,6 +8,7 @@ use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 use super::args::CompareArgs;
 use super::code;
 use super::episodes::{self, Sides};
+use super::seeds;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::figures::{judged, judged_figure};
@@ -18,6 +19,9 @@ const SHOWN: usize = 10;
 
 /// Compares.
 pub(super) fn run(args: &CompareArgs, printer: Printer) -> anyhow::Result<Exit> {
+    if args.seeds {
+        return seeds::run(args, printer);
+    }
     let read = |path| Results::read(path).map_err(Failure::Eval);
     let (before, after) = (read(&args.before)?, read(&args.after)?);
     let comparison = Comparison::new(&before, &after, &args.k).map_err(Failure::Eval)?;

@@ -4,6 +4,7 @@ mod args;
 mod code;
 mod compare;
 pub(crate) mod episodes;
+mod seeds;
 mod summary;
 
 use std::sync::Arc;

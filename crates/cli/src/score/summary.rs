@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use whetstone_core::extract::CauseCounts;
+use whetstone_core::reward::TESTS;
 use whetstone_recipe::text::{many, percent, rate};
 use whetstone_rollout::cache::Lookups;
 use whetstone_rollout::score::{CODE_GATE, ScoreSummary, rejected_path};
@@ -88,10 +89,8 @@ fn groups(text: &mut Lines, report: &ScoreSummary, printer: Printer) {
     let dead = report.dead_groups;
     let tone = if dead == 0 { Tone::Good } else { Tone::Doubtful };
     let dead = printer.toned(&format!("{dead} dead"), tone);
-    text.push(format!(
-        "  groups {}, {dead} (their rollouts have the same test results)",
-        report.groups
-    ));
+    let same = if report.rewards.contains_key(TESTS) { "test results" } else { "rewards" };
+    text.push(format!("  groups {}, {dead} (their rollouts have the same {same})", report.groups));
     if report.unjudged_groups > 0 {
         text.push(format!("    and {} in which no line could be judged", report.unjudged_groups));
     }
@@ -108,13 +107,15 @@ fn rewards(text: &mut Lines, report: &ScoreSummary) {
         let (mean, std, count) = (spread.mean, spread.std, spread.count);
         text.push(format!("  {name:<16} {mean:>8.4} {std:>8.4} {count:>8}"));
     }
-    let (unearned, scored) = (report.paid_without_pass, report.scored);
     let test = match &report.phaser {
-        Some(games) if games.lines == scored => "check",
+        Some(games) if games.lines == report.scored => "check",
         Some(_) => "test or check",
         None => "test",
     };
-    text.push(format!("  {unearned} of {scored} paid without passing a {test}"));
+    if let Some(unearned) = report.paid_without_pass {
+        let ran = report.scored - report.not_run;
+        text.push(format!("  {unearned} of {ran} paid without passing a {test}"));
+    }
     without_code(text, report);
     if !report.gates.is_empty() {
         text.push(format!("\n  {:<16} {:>8} {:>8}", "gate", "held", "failed"));
@@ -156,7 +157,7 @@ fn games(text: &mut Lines, report: &ScoreSummary) {
     let Some(games) = &report.phaser else { return };
     if games.not_run > 0 {
         let (terms, count) = (games.not_run_terms.join(", "), many(games.not_run, "program"));
-        text.push(format!("\n  {terms}: not run, for {count}; their rewards lack these terms"));
+        text.push(format!("\n  {terms}: not run, for {count}; their rewards lack these"));
     }
     counts(text, "stage", "lines", &games.stages);
     counts(text, "failure", "lines", &games.failures);

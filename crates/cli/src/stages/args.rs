@@ -9,8 +9,11 @@ use whetstone_core::config::DeviceChoice;
 use whetstone_recipe::failure::Failure;
 use whetstone_recipe::stages::StagesRequest;
 
+use crate::train::accept_weak;
+
 /// `whet run`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct StagesArgs {
     /// The stage file: TOML with settings and `[[stage]]`s
@@ -55,6 +58,11 @@ pub struct StagesArgs {
     #[arg(long = "set", value_name = "[STAGE:]KEY=VALUE")]
     pub set: Vec<String>,
 
+    /// Let a reward model pay even if its training found it no better than chance; same as
+    /// `--set reward.accept_weak_model=true`
+    #[arg(long)]
+    pub accept_weak_reward_model: bool,
+
     /// Print one JSON document at the end instead of the table
     #[arg(long)]
     pub json: bool,
@@ -72,7 +80,12 @@ impl StagesArgs {
             dry_run: self.dry_run,
             device: self.device,
             threads: self.threads.map(usize::from),
-            set: self.set.clone(),
+            set: self
+                .set
+                .iter()
+                .cloned()
+                .chain(accept_weak(self.accept_weak_reward_model))
+                .collect(),
         })
     }
 }

@@ -245,12 +245,29 @@ pub struct GrpoArgs {
     #[arg(long, value_name = "FILE")]
     pub held_out: Option<PathBuf>,
 
+    /// Pay by the setting `reward.model` even if its training found that reward model no better than chance; same as
+    /// `--set reward.accept_weak_model=true`
+    #[arg(long)]
+    pub accept_weak_reward_model: bool,
+
     /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
 }
 
+/// The setting that `--accept-weak-reward-model` stands for.
+pub(crate) fn accept_weak(is_given: bool) -> Option<String> {
+    is_given.then(|| "reward.accept_weak_model=true".to_owned())
+}
+
 impl GrpoArgs {
+    /// The run, with the flag among its settings.
+    pub(super) fn request(&self) -> RunRequest {
+        let mut request = self.run.request();
+        request.sources.set.extend(accept_weak(self.accept_weak_reward_model));
+        request
+    }
+
     /// The files that are given.
     pub(super) fn files(&self) -> Files {
         Files {
@@ -281,6 +298,11 @@ pub struct PpoArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub reward_model: Option<PathBuf>,
 
+    /// Pay by the reward model even if its training found it no better than chance; same as
+    /// `--set reward.accept_weak_model=true`
+    #[arg(long)]
+    pub accept_weak_reward_model: bool,
+
     /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
@@ -292,6 +314,7 @@ impl PpoArgs {
         let mut request = self.run.request();
         let model = self.reward_model.as_ref().map(|dir| dir.display().to_string());
         request.sources.set.extend(model.map(|dir| format!("reward.model={dir}")));
+        request.sources.set.extend(accept_weak(self.accept_weak_reward_model));
         request
     }
 

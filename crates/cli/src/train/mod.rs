@@ -10,6 +10,7 @@ use whetstone_recipe::dry_run::Outcome;
 use whetstone_recipe::training::{grpo, ppo, prm, rm, sft};
 
 pub use self::args::TrainCommand;
+pub(crate) use self::args::accept_weak;
 use crate::exit::Exit;
 use crate::observer::dry_run;
 use crate::printer::Printer;
@@ -22,7 +23,7 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
             (&args.run, sft::run(&args.run.request(), args.files(), &stop, &printer)?)
         }
         TrainCommand::Grpo(args) => {
-            (&args.run, grpo::run(&args.run.request(), args.files(), &stop, &printer)?)
+            (&args.run, grpo::run(&args.request(), args.files(), &stop, &printer)?)
         }
         TrainCommand::Ppo(args) => {
             (&args.run, ppo::run(&args.request(), args.files(), &stop, &printer)?)

@@ -43,6 +43,40 @@ fn five_mistakes_are_five_problems_in_one_run() {
     assert!(ran.err.contains("error: the config has 5 problems"), "{}", ran.err);
 }
 
+/// The settings of the solver's document, as it names them.
+#[test]
+fn names_of_other_tools_are_understood_in_their_sections() {
+    let config = "\
+        [model]\n\
+        base = \"models/student\"\n\
+        torch_dtype = \"bfloat16\"\n\
+        [grpo]\n\
+        group_size = 4\n\
+        kl_coef = 0.01\n\
+        [training]\n\
+        per_device_batch_size = 1\n\
+        gradient_accumulation = 32\n\
+        total_steps = 5000\n\
+        epochs = 3\n";
+    let ran = whet_with(config, &["config", "show", "config.toml"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    for line in [
+        "model_name = \"models/student\"",
+        "dtype = \"bf16\"",
+        "num_samples_per_prompt = 4",
+        "per_device_train_batch_size = 1",
+        "gradient_accumulation_steps = 32",
+        "max_steps = 5000",
+        "num_train_epochs = 3",
+    ] {
+        assert!(ran.out.contains(line), "{line}\n{}", ran.out);
+    }
+    let other = "[grpo]\nmax_steps_per_episode = 10\n[training]\ndeepspeed = \"zero2\"\n";
+    let ran = whet_with(other, &["config", "check", "config.toml"]);
+    assert!(ran.out.contains("hint: did you mean `env.max_turns`?"), "{}", ran.out);
+    assert!(ran.out.contains("hint: whet trains on one GPU"), "{}", ran.out);
+}
+
 #[test]
 fn problems_come_as_json_for_scripts() {
     let ran = whet_with("sead = 1", &["config", "check", "config.toml", "--json"]);
@@ -239,10 +273,16 @@ fn problems_between_keys_are_reported_with_the_others() {
 #[test]
 fn an_algorithm_sets_what_nobody_sets_and_says_so() {
     let config = "[grpo]\nalgorithm = \"dapo\"\nkl_coef = 0.01\n";
-    let ran = whet_with(config, &["config", "show", "config.toml", "--set", "grpo.ratio=token"]);
+    let given = ["grpo.ratio=token", "dual_source.self_sft_weight=0.1"];
+    let shown = ["config", "show", "config.toml", "--set", given[0], "--set", given[1]];
+    let ran = whet_with(config, &shown);
     assert_eq!(ran.code, 0, "{}", ran.err);
     for line in [
         "algorithm = \"dapo\"  # config.toml:2:13",
+        "dead_groups = \"leave_out\"  # grpo.algorithm = dapo",
+        "mini_batches = 4  # grpo.algorithm = dapo",
+        "teacher_sft_weight = 0.0  # grpo.algorithm = dapo",
+        "self_sft_weight = 0.1  # --set dual_source.self_sft_weight=0.1",
         "clip_range_high = 0.28  # grpo.algorithm = dapo",
         "dynamic_sampling_rounds = 9  # grpo.algorithm = dapo",
         "normaliser = \"token_mean\"  # grpo.algorithm = dapo",

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 154] = [
+const DEFAULTS: [(&str, &str); 155] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -58,6 +58,7 @@ const DEFAULTS: [(&str, &str); 154] = [
     ("reward.quality.readability", "0.3"),
     ("reward.quality.documentation", "0.3"),
     ("reward.model", "\"\""),
+    ("reward.accept_weak_model", "false"),
     ("reward.model_weight", "1.0"),
     ("reward.composite_weight", "1.0"),
     ("reward.process", "\"\""),
@@ -80,6 +81,7 @@ const DEFAULTS: [(&str, &str); 154] = [
     ("grpo.max_completion_length", "1024"),
     ("grpo.temperature", "1.0"),
     ("grpo.num_iterations", "1"),
+    ("grpo.mini_batches", "1"),
     ("grpo.mask_truncated_completions", "false"),
     ("grpo.dynamic_sampling_rounds", "0"),
     ("grpo.curriculum", "\"shuffled\""),

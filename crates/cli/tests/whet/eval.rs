@@ -210,6 +210,48 @@ fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
     assert_eq!(nothing.code, 2);
 }
 
+/// Of 30 tasks the three seeds of A solve 5, 6 and 4, those of B 20, 18 and 22: 15, 12 and 18 more, 50.0 points with the
+/// standard deviation 10, so ± 4.303 · 10 / √3 = 24.8.
+#[test]
+fn seeds_are_compared_with_an_interval_over_seeds() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 30);
+    let side = |right: usize| -> String {
+        (0..30).map(|at| sample(at, if at < right { RIGHT } else { WRONG })).collect()
+    };
+    for (out, right) in [("a1", 5), ("a2", 6), ("a3", 4), ("b1", 20), ("b2", 18), ("b3", 22)] {
+        assert_eq!(given(dir.path(), &side(right), out, &["--k", "1"]).code, 0);
+    }
+    let compare = |a: &str, b: &str, flags: &[&str]| {
+        whet_in(dir.path(), &[&["eval", "compare", "--seeds", a, b], flags].concat())
+    };
+    let found = compare("a1,a2,a3", "b1,b2,b3/evaluation_results.json", &[]);
+    assert_eq!(found.code, 0, "{}", found.err);
+    assert!(found.out.contains("3 seeds, paired in this order, on 30 tasks"), "{}", found.out);
+    assert!(found.out.contains("  pass@1   16.7 %    66.7 %    +50.0 points\n"), "{}", found.out);
+    assert!(found.out.contains("           20.0 %    60.0 %    +40.0 points\n"), "{}", found.out);
+    let mean = found.out.lines().find(|line| line.contains("over seeds  ")).unwrap();
+    assert!(mean.contains("+50.0 points [+25.2, +74.8]") && mean.ends_with("better"), "{mean}");
+    assert!(found.out.contains("over seeds and tasks +50.0 points [+"), "{}", found.out);
+    let json = compare("a1,a2,a3", "b1,b2,b3", &["--json"]);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let one = &json["pass_at_k"]["1"];
+    assert_eq!(one["by_seed"][2]["difference"], json!(22.0 / 30.0 - 4.0 / 30.0));
+    assert!((one["over_seeds"]["low"].as_f64().unwrap() - 0.2516).abs() < 1e-4, "{one}");
+    assert_eq!((&json["before"], &json["tasks"]), (&json!(["a1", "a2", "a3"]), &json!(30)));
+    let refused = |a: &str, b: &str, problem: &str| {
+        let ran = compare(a, b, &[]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        assert!(ran.err.contains(problem) && ran.err.contains("hint: "), "{}", ran.err);
+    };
+    refused("a1,a2,a3", "b1,b2", "A has 3 (`a1`, `a2`, `a3`), B has 2 (`b1`, `b2`)");
+    refused("a1", "b1", "one seed has no interval over seeds");
+    write_tasks(dir.path(), 29);
+    let fewer: String = (0..29).map(|at| sample(at, RIGHT)).collect();
+    assert_eq!(given(dir.path(), &fewer, "other", &["--k", "1"]).code, 0);
+    refused("a1,a2", "b1,other", "task `t/29` is in `a1` and not in `other`");
+}
+
 /// A right function with a wrong assert of its own, one with a print that raises, and a wrong function.
 #[test]
 fn what_stands_around_a_function_is_judged_unless_its_entry_point_is_asked_for() {

@@ -88,8 +88,10 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     let first = score(dir.path(), "out/mock_scored.jsonl", &cached);
     assert_eq!((first.code, first.err_before_next()), (0, ""), "{}", first.out);
     assert!(first.out.contains("report: out/mock_report.json"), "{}", first.out);
-    assert!(first.out.contains("runtime, task: not run, for "), "{}", first.out);
-    assert!(first.out.contains("paid without passing a check"), "{}", first.out);
+    assert!(first.out.contains("runtime, task, no_tampering: not run, for "), "{}", first.out);
+    assert!(!first.out.contains("paid without passing"), "nothing was checked: {}", first.out);
+    assert!(!first.out.contains("no_tampering    "), "no gate that was not tested: {}", first.out);
+    assert!(!first.err.contains("next:"), "no policy sampled mock rollouts: {}", first.err);
     let plain = score(dir.path(), "plain.jsonl", &["--skip-runtime"]);
     assert_eq!(plain.code, 0, "{}", plain.err);
     let again = score(dir.path(), "again.jsonl", &cached);
@@ -107,6 +109,12 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     assert_eq!(failed, names(&["code", "parses", "known_api"]));
     assert_eq!(paid, names(&["api", "format", "lifecycle", "parse", "plan"]));
     let means = means(&lines);
+    for line in &lines {
+        assert!(line["reward"]["gates"].get("no_tampering").is_none(), "{line}");
+        let is_invented = line["reward"]["gates"]["known_api"]["passed"] == false;
+        let total = line["reward"]["total"].as_f64().expect("a total");
+        assert!(!is_invented || total <= 0.3, "the cap of 0.6 for half of the terms: {line}");
+    }
     for (better, worse) in [
         // A plan that is too long costs its term, an invented name its part of `api`.
         ("good", "long_plan"),
@@ -119,7 +127,7 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     }
     let report = json(dir.path(), "out/mock_report.json");
     let games = &report["phaser"];
-    assert_eq!(games["not_run_terms"], serde_json::json!(["runtime", "task"]));
+    assert_eq!(games["not_run_terms"], serde_json::json!(["runtime", "task", "no_tampering"]));
     let of =
         |quality: &str| lines.iter().filter(|line| line["meta"]["mock"] == quality).count() as u64;
     assert_eq!(games["parsed"], games["not_run"]);

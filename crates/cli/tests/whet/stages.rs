@@ -22,6 +22,8 @@ max_completion_length = 32
 [rm]
 batch_size = 2
 eval_steps = 0
+[reward]
+accept_weak_model = true
 [ppo]
 learning_rate = 1e-3
 batch_size = 4

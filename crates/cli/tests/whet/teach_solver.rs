@@ -127,3 +127,30 @@ fn a_server_that_breaks_and_kills_in_the_middle_of_repairs_change_no_byte_and_as
     let (kept, all) = (rows.len(), episodes.len());
     assert!(kept > 4 && kept < all, "{kept} rows of {all} episodes");
 }
+
+/// 48 problems that take several replies each: by its last reply alone an episode would not be solved.
+#[test]
+fn the_experts_episodes_stay_solved_when_they_are_scored() {
+    let dir = problems(60);
+    let ran = whet_in(
+        dir.path(),
+        &["teach", "--teacher=embedded", "--tasks=train.jsonl", "--out=expert.jsonl"],
+    );
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let taught = lines(&dir.path().join("expert.jsonl"));
+    let turns = |line: &Value| line["episode"]["turns"].as_array().unwrap().len();
+    assert_eq!(taught.len(), 48);
+    assert!(taught.iter().all(|line| line["verdict"] == "solved" && turns(line) > 1));
+    let ran = whet_in(dir.path(), &["score", "expert.jsonl", "--prompts", "train.jsonl"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(!ran.err.contains("next:"), "a teacher's episodes are no rollouts: {}", ran.err);
+    let scored = lines(&dir.path().join("expert.scored.jsonl"));
+    let solved = scored.iter().filter(|line| line["validation"]["solved"] == true).count();
+    assert_eq!((scored.len(), solved), (48, 48));
+    // A line that cannot be played whole is no rollout.
+    let text = fs::read_to_string(dir.path().join("expert.jsonl")).unwrap();
+    let other = text.lines().next().unwrap().replacen(r#""turn_count":"#, r#""turn_count":1"#, 1);
+    fs::write(dir.path().join("other.jsonl"), other + "\n").unwrap();
+    let ran = whet_in(dir.path(), &["score", "other.jsonl", "--prompts", "train.jsonl"]);
+    assert!(ran.code == 1 && ran.out.contains("field `episode`: `solved`"), "{}", ran.out);
+}

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use whetstone_core::seed::Seed;
 
 use crate::binary::{Ran, whet_in};
-use crate::tiny_school::{files, records, school, steps};
+use crate::tiny_school::{files, judged, records, school, steps};
 use crate::train_kill::start;
 
 const KILLS: u64 = 10;
@@ -129,6 +129,44 @@ fn a_reward_model_comes_out_with_what_it_is_worth_and_scores_other_pairs() {
     let ran = whet_in(dir.path(), &score);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("the two have the same shapes, but different weights"), "{}", ran.err);
+}
+
+/// The same reward model with another figure of its training: 15 of 20 pairs, and an interval that reaches down to chance.
+#[test]
+fn a_reward_model_that_is_no_better_than_chance_pays_only_if_it_is_accepted() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    fs::write(dir.path().join("pairs.jsonl"), pairs(80)).expect("a file");
+    done(dir.path(), &rm("rm", &["--set", "training.max_steps=40"]));
+    let plan = |stage: &str, flags: &[&str]| {
+        let all = ["train", stage, "--threads=1", "--dry-run", "--run=r", "--tasks=tasks.jsonl"];
+        let small = SMALL[..3].iter().flat_map(|set| ["--set", *set]);
+        let more = ["--set=reward.model=runs/rm", "--set=dual_source.teacher_sft_weight=0"];
+        let more = more.iter().chain(flags).copied();
+        whet_in(dir.path(), &all.into_iter().chain(small).chain(more).collect::<Vec<_>>())
+    };
+    let limits = ["--set=ppo.max_completion_length=32", "--set=grpo.max_completion_length=32"];
+    for stage in ["ppo", "grpo"] {
+        let ran = plan(stage, &limits);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    let path = dir.path().join(FINAL).join("reward_model.json");
+    let text = fs::read_to_string(&path).expect("a file");
+    let mut facts: Value = serde_json::from_str(&text).expect("JSON");
+    facts["held_out"]["accuracy"] = json!({"value": 0.75, "low": 0.48, "high": 0.91});
+    fs::write(&path, facts.to_string()).expect("a file");
+    for stage in ["ppo", "grpo"] {
+        let refused = plan(stage, &limits);
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        let says =
+            "is not clearly better than chance: 75.0 % of 20 held-out pairs are in the right order";
+        assert!(refused.err.contains(says), "{}", refused.err);
+        assert!(refused.err.contains("--accept-weak-reward-model"), "{}", refused.err);
+        let accepted = plan(stage, &[&limits[..], &["--accept-weak-reward-model"]].concat());
+        assert_eq!(accepted.code, 0, "{}", accepted.err);
+    }
 }
 
 #[test]

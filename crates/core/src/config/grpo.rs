@@ -11,7 +11,8 @@ use super::algorithm::{Algorithm, RatioOf};
 #[serde(default, deny_unknown_fields)]
 pub struct GrpoConfig {
     /// A named algorithm: every key below that is not given takes the value of the algorithm's
-    /// paper. `custom` sets no keys. `docs/guides/algorithms.md` lists the values.
+    /// paper, and `dual_source.teacher_sft_weight` and `dual_source.self_sft_weight` are 0 unless they are
+    /// given. `custom` sets no keys. `docs/guides/algorithms.md` lists the values.
     pub algorithm: Algorithm,
     /// Weight of the KL divergence from the reference model, which is the student without its
     /// adapter.
@@ -62,7 +63,7 @@ pub struct GrpoConfig {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub alive_spread: f64,
     /// Rollouts in a group.
-    #[schemars(range(min = 2, max = 10_000), extend("x-aliases" = ["num_generations"]))]
+    #[schemars(range(min = 2, max = 10_000), extend("x-aliases" = ["num_generations", "group_size"]))]
     pub num_samples_per_prompt: u32,
     /// Maximum tokens of a completion.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-aliases" = ["max_new_tokens"]))]
@@ -70,9 +71,14 @@ pub struct GrpoConfig {
     /// Sampling temperature of rollouts; log-probabilities are computed at this temperature.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 10.0))]
     pub temperature: f64,
-    /// Updates on the same rollouts. Clipping has an effect from the second update on.
+    /// Passes over the rollouts of a step, each of which makes an update of every mini-batch.
     #[schemars(range(min = 1, max = 100))]
     pub num_iterations: u32,
+    /// Mini-batches that a step's groups are split into at random, each an update of its own; at most one
+    /// for each group, since a group is never split. Clipping has an effect from the second update of a
+    /// step on.
+    #[schemars(range(min = 1, max = 1000))]
+    pub mini_batches: u32,
     /// Exclude rollouts that reached the length limit from the loss.
     pub mask_truncated_completions: bool,
     /// Dynamic sampling: additional rounds of tasks that a step may sample to replace dead groups;
@@ -171,7 +177,7 @@ pub enum Curriculum {
 }
 
 impl GrpoConfig {
-    /// Whether the loss clips the probability ratio, which repeated updates on the same rollouts
+    /// Whether the loss clips the probability ratio, which several updates on the rollouts of a step
     /// need. RLOO has no clipping.
     pub fn clips(&self) -> bool {
         let is_bounded = self.ratio.is_weight() || self.clip_range < 1.0;
@@ -200,6 +206,7 @@ impl Default for GrpoConfig {
             max_completion_length: 1024,
             temperature: 1.0,
             num_iterations: 1,
+            mini_batches: 1,
             mask_truncated_completions: false,
             dynamic_sampling_rounds: 0,
             curriculum: Curriculum::Shuffled,
@@ -289,6 +296,11 @@ impl GrpoConfig {
             });
         }
         warnings
+    }
+
+    /// The updates of a step, if it has as many groups as mini-batches.
+    pub fn updates_per_step(&self) -> u64 {
+        u64::from(self.num_iterations) * u64::from(self.mini_batches)
     }
 
     /// The upper clip range, relative to a ratio of 1.

@@ -62,6 +62,7 @@ pub struct Config {
     /// The server that writes reasoning traces for the student to learn from.
     pub teacher: TeacherConfig,
     /// The model that is trained.
+    #[schemars(extend("x-aliases" = ["model"]))]
     pub student: StudentConfig,
     /// The LoRA adapter that is trained instead of the student's own weights.
     pub lora: LoraConfig,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct StudentConfig {
     /// Name on the model hub, or the path of a model directory or GGUF file.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("x-aliases" = ["base"]))]
     pub model_name: String,
     /// Number format of the weights. Accepted, but without effect so far: the CPU computes in f32
     /// and a GPU in bf16, whatever is set.
@@ -24,10 +24,13 @@ pub struct StudentConfig {
 #[serde(rename_all = "snake_case")]
 pub enum Dtype {
     /// 16 bits with the range of f32.
+    #[schemars(extend("x-aliases" = ["bfloat16"]))]
     Bf16,
     /// 16 bits, IEEE half precision.
+    #[schemars(extend("x-aliases" = ["float16"]))]
     F16,
     /// 32 bits.
+    #[schemars(extend("x-aliases" = ["float32"]))]
     F32,
 }
 

@@ -1,7 +1,8 @@
 //! Algorithms by their names: the values that their papers give to the keys of `[grpo]`.
 //!
-//! A preset sets the objective and nothing else: how a ratio is bounded, how rewards become
-//! advantages, what losses are divided by, and what keeps the policy near its reference. Group size,
+//! A preset sets the objective and what gives it its meaning: how a ratio is bounded and how many updates
+//! a batch makes (without a second one no ratio leaves 1), how rewards become advantages, what losses are
+//! divided by, and what keeps the policy near its reference. Group size,
 //! learning rate and batch follow from the model and the machine; `docs/guides/algorithms.md` has what
 //! the papers used. Keys that are given win over the preset, except those that define the algorithm:
 //! [`contradictions`] names these.
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use super::Problem;
 use super::algorithm::{Algorithm, RatioOf};
-use super::grpo::{AdvantageBy, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
+use super::grpo::{AdvantageBy, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 
 /// An algorithm with its name in settings.
 struct Named {
@@ -30,11 +31,14 @@ pub struct Preset {
     kl_coef: f64,
     kl_estimator: KlEstimator,
     kl_in: KlIn,
+    dead_groups: DeadGroups,
+    mini_batches: u32,
     mask_truncated_completions: bool,
     dynamic_sampling_rounds: u32,
 }
 
-/// The values of GRPO's paper, which the other presets are based on.
+/// The values of GRPO's paper, which the other presets are based on. Who clips makes several updates of a
+/// batch: four, as in GSPO's paper; DAPO's and CISPO's sixteen are of batches of thousands.
 const GRPO: Preset = Preset {
     ratio: RatioOf::Token,
     advantage: AdvantageBy::StandardScore,
@@ -44,6 +48,8 @@ const GRPO: Preset = Preset {
     kl_coef: 0.04,
     kl_estimator: KlEstimator::K3,
     kl_in: KlIn::Loss,
+    dead_groups: DeadGroups::Keep,
+    mini_batches: 4,
     mask_truncated_completions: false,
     dynamic_sampling_rounds: 0,
 };
@@ -68,6 +74,8 @@ const NAMED: [Named; 6] = [
             normaliser: NormaliserBy::TokenMean,
             clip_range_high: 0.28,
             kl_coef: 0.0,
+            // Equation 8 is over groups with 0 < correct < G.
+            dead_groups: DeadGroups::LeaveOut,
             mask_truncated_completions: true,
             // Ten rounds in all, as `max_num_gen_batches = 10` in the authors' recipe for verl.
             dynamic_sampling_rounds: 9,
@@ -83,6 +91,8 @@ const NAMED: [Named; 6] = [
             kl_coef: 0.03,
             kl_estimator: KlEstimator::K1,
             kl_in: KlIn::Reward,
+            // It does not clip.
+            mini_batches: 1,
             ..GRPO
         },
     },
@@ -149,12 +159,15 @@ impl Preset {
             kl_coef,
             kl_estimator,
             kl_in,
+            dead_groups,
+            mini_batches,
             mask_truncated_completions,
             dynamic_sampling_rounds,
         } = *self;
         (config.ratio, config.advantage, config.normaliser) = (ratio, advantage, normaliser);
         (config.clip_range, config.clip_range_high) = (clip_range, clip_range_high);
         (config.kl_coef, config.kl_estimator, config.kl_in) = (kl_coef, kl_estimator, kl_in);
+        (config.dead_groups, config.mini_batches) = (dead_groups, mini_batches);
         config.mask_truncated_completions = mask_truncated_completions;
         config.dynamic_sampling_rounds = dynamic_sampling_rounds;
     }
@@ -222,6 +235,15 @@ mod tests {
             assert_eq!(set["algorithm"], algorithm.name());
         }
         assert_eq!(Algorithm::Custom.settings(), GrpoConfig::default());
+    }
+
+    /// A bound on a ratio that is always 1 bounds nothing.
+    #[test]
+    fn who_clips_makes_several_updates_of_a_batch_and_who_does_not_makes_one() {
+        for config in Algorithm::named().map(Algorithm::settings) {
+            let updates = if config.clips() { 4 } else { 1 };
+            assert_eq!(config.mini_batches, updates, "{:?}", config.algorithm);
+        }
     }
 
     /// The number of keys in which an algorithm contradicts settings with one change.

@@ -34,6 +34,9 @@ pub struct RewardConfig {
     /// The directory of a reward model, which pays beside the terms above (`whet train rm` makes one);
     /// empty for none. Its normalised score is paid through the logistic function, from 0 to 1.
     pub model: String,
+    /// Whether a reward model may pay whose order of held-out pairs was not clearly better than chance
+    /// (`--accept-weak-reward-model`). Its rewards are close to noise, so without this it is refused.
+    pub accept_weak_model: bool,
     /// Weight of the reward model, against `composite_weight`. The total is divided by the sum of both.
     #[schemars(range(min = 0.0))]
     pub model_weight: f64,
@@ -102,6 +105,7 @@ impl Default for RewardConfig {
             quality_weight: 0.2,
             quality: QualityWeights::default(),
             model: String::new(),
+            accept_weak_model: false,
             model_weight: 1.0,
             composite_weight: 1.0,
             process: String::new(),

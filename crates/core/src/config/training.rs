@@ -19,8 +19,8 @@ pub struct DualSourceConfig {
     /// Passing traces of the teacher for each task of a step.
     #[schemars(range(min = 1, max = 1024))]
     pub teacher_traces_per_task: u32,
-    /// Passing rollouts of a step that the student is fine-tuned on: first those of groups in which
-    /// some rollouts failed, then the highest rewards. Equal programs count once.
+    /// Passing rollouts of a step that the student is fine-tuned on: the best of each task, from the task
+    /// with the lowest pass rate on, then the second of each. Equal programs of a task count once.
     #[schemars(range(min = 1, max = 1024))]
     pub self_sft_top_k: u32,
     /// KL divergence from the reference, in nats per token, above which the weights of the two
@@ -35,15 +35,16 @@ pub struct DualSourceConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingConfig {
     /// Passes over the training tasks.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["epochs"]))]
     pub num_train_epochs: u32,
     /// Number of optimizer steps; overrides `num_train_epochs`. 0 means no override.
+    #[schemars(extend("x-aliases" = ["total_steps"]))]
     pub max_steps: u32,
     /// Sequences in a micro-batch. Affects memory and speed, but not the update.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["per_device_batch_size", "batch_size"]))]
     pub per_device_train_batch_size: u32,
     /// Micro-batches in an optimizer step.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["gradient_accumulation"]))]
     pub gradient_accumulation_steps: u32,
     /// Peak learning rate.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]

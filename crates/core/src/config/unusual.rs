@@ -4,7 +4,7 @@
 //! far above everything that a recipe, a guide or a paper has set: the embedded student of 2 million parameters is
 //! trained at a learning rate of 3e-3.
 
-use super::{Config, Problem};
+use super::{Config, NormaliserBy, Problem};
 
 /// The highest learning rate without a warning.
 const LEARNING_RATE: f64 = 0.01;
@@ -48,7 +48,27 @@ pub(super) fn warnings(config: &Config) -> Vec<Problem> {
         ),
         hint: "0 to 0.2 is usual",
     }));
+    warnings.extend(heavier_sources(config));
     warnings
+}
+
+/// A policy loss that is divided by the longest completion, beside cross-entropies that are means over
+/// tokens: these weigh more than is written, by as much as completions are shorter than they may be.
+fn heavier_sources(config: &Config) -> Option<Problem> {
+    let weights = config.dual_source;
+    let has_others = weights.teacher_sft_weight > 0.0 || weights.self_sft_weight > 0.0;
+    let is_constant = config.grpo.normaliser == NormaliserBy::ConstantLength;
+    (weights.grpo_weight > 0.0 && has_others && is_constant).then(|| Problem {
+        key: "dual_source",
+        message: format!(
+            "the loss on rollouts is divided by {0} tokens a rollout (`constant_length`), the \
+             cross-entropies by the tokens that there are: of completions of {1} tokens they weigh ten \
+             times what is written",
+            config.grpo.max_completion_length,
+            config.grpo.max_completion_length.div_ceil(10)
+        ),
+        hint: "set both weights to 0, or `grpo.normaliser = \"token_mean\"`",
+    })
 }
 
 /// The keys whose value is above `limit`.
@@ -62,6 +82,28 @@ fn above<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cross_entropies_beside_a_constant_divisor_are_warned_of() {
+        let mut config = Config::default();
+        config.grpo.normaliser = NormaliserBy::ConstantLength;
+        let keys = |config: &Config| {
+            warnings(config).iter().map(|warning| warning.key).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&config), ["dual_source"]);
+        let said = &warnings(&config)[0].message;
+        assert!(
+            said.contains("divided by 1024 tokens") && said.contains("of 103 tokens"),
+            "{said}"
+        );
+        config.dual_source.teacher_sft_weight = 0.0;
+        assert_eq!(keys(&config), ["dual_source"], "self-SFT alone");
+        config.dual_source.self_sft_weight = 0.0;
+        assert!(keys(&config).is_empty());
+        config.dual_source.self_sft_weight = 0.2;
+        config.dual_source.grpo_weight = 0.0;
+        assert!(keys(&config).is_empty(), "nothing beside them");
+    }
 
     #[test]
     fn only_values_above_the_limits_are_warned_of() {

@@ -177,7 +177,7 @@ fn outcome(validation: &Validation) -> Outcome {
         .with_fact("lifecycle", &validation.lifecycle);
     match &validation.runtime {
         Some(run) => outcome.with_fact("runtime", run).with_fact("task", &validation.task),
-        None if validation.parse.ok => outcome.with_fact(NOT_RUN, &reward::RUN_TERMS),
+        None if validation.parse.ok => outcome.with_fact(NOT_RUN, &reward::NEED_A_RUN),
         None => outcome,
     }
 }
@@ -253,7 +253,7 @@ mod tests {
             Evidence::Observed(seen) => seen.facts.get(NOT_RUN).map(str::to_owned),
             other => panic!("{other:?}"),
         };
-        assert_eq!(facts(&reply(GAME)).as_deref(), Some(r#"["runtime","task"]"#));
+        assert_eq!(facts(&reply(GAME)).as_deref(), Some(r#"["runtime","task","no_tampering"]"#));
         assert_eq!(facts(&reply("class {")), None);
     }
 

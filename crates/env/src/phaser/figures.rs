@@ -20,7 +20,7 @@ pub struct PhaserFigures {
     pub parsed: u64,
     /// Programs that parse and were not run.
     pub not_run: u64,
-    /// The terms that their rewards lack.
+    /// The terms and gates that their rewards lack.
     pub not_run_terms: Vec<String>,
     /// How far the others came.
     pub stages: BTreeMap<String, u64>,

@@ -14,6 +14,7 @@ use whetstone_sandbox::{JUDGE_VERSION, Judge};
 
 use super::checks::{CheckResult, GameTask};
 use super::options::IndexSource;
+use super::reward::REWARD_VERSION;
 use super::validation::{FormatFindings, RuntimeFindings, Validation};
 use super::validator::{Question, Validator};
 use super::{Observation, Program, observe, plan};
@@ -94,6 +95,7 @@ impl Inspector {
     pub(super) fn identity(&self) -> BTreeMap<String, String> {
         let engine = self.engine.as_ref().map(|engine| self.engine_facts(engine).join(" "));
         let facts = [
+            ("phaser: rewards", REWARD_VERSION.to_string()),
             ("phaser: --skip-runtime", self.skip_runtime.to_string()),
             ("phaser: --api-index", format!("{VALIDATOR_VERSION} {}", self.index_digest)),
             (

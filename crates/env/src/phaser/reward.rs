@@ -11,7 +11,8 @@
 //! | `task` | 0.25 | the share of the task's checks that are passed |
 //!
 //! Gates cap the total: `code` at 0 without a program, `parses` at 0.05, `known_api` at 0.6, `no_tampering` at 0. The
-//! terms of what was not run are left out, not 0.
+//! terms and gates of what was not run are left out: neither 0, nor held. Then half as much can be earned, and
+//! `known_api` caps at half as much, 0.3.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +24,20 @@ use super::validation::{RuntimeFindings, Validation};
 
 /// The total of a reply without a program that parses, at most.
 const UNPARSED: f64 = 0.05;
-/// The total of a program that uses names which Phaser does not have, at most.
+/// The part of what can be earned that a program with names which Phaser does not have gets at most.
 const UNKNOWN_API: f64 = 0.6;
+/// The most that a program earns that is not run: the weights of the static terms.
+const STATIC_TOTAL: f64 = 0.5;
 
 /// The terms of what comes of running a program.
-pub(super) const RUN_TERMS: [&str; 2] = ["runtime", "task"];
+const RUN_TERMS: [&str; 2] = ["runtime", "task"];
+/// The gate that only a run can test.
+const RUN_GATE: &str = "no_tampering";
+/// The terms and gates that the reward of a program lacks that was not run.
+pub(super) const NEED_A_RUN: [&str; 3] = [RUN_TERMS[0], RUN_TERMS[1], RUN_GATE];
+
+/// Version of the terms, weights and gates: an interrupted scoring by another one is not resumed.
+pub(super) const REWARD_VERSION: u32 = 2;
 
 /// The reward of what is known of a reply.
 ///
@@ -94,15 +104,16 @@ fn passed(validation: &Validation) -> f64 {
 }
 
 fn gates(validation: &Validation) -> BTreeMap<String, Gate> {
-    let tampers =
-        validation.runtime.as_ref().is_some_and(|run| run.class == Some(FailureClass::Tampering));
     let gate = |name: &str, passed: bool, cap: f64| (name.to_owned(), Gate { passed, cap });
-    BTreeMap::from([
+    let most = if validation.runtime.is_some() { 1.0 } else { STATIC_TOTAL };
+    let mut gates = BTreeMap::from([
         gate("code", validation.format.code, 0.0),
         gate("parses", validation.parse.ok, UNPARSED),
-        gate("known_api", validation.api.unknown.is_empty(), UNKNOWN_API),
-        gate("no_tampering", !tampers, 0.0),
-    ])
+        gate("known_api", validation.api.unknown.is_empty(), UNKNOWN_API * most),
+    ]);
+    let tampers = |run: &RuntimeFindings| run.class == Some(FailureClass::Tampering);
+    gates.extend(validation.runtime.as_ref().map(|run| gate(RUN_GATE, !tampers(run), 0.0)));
+    gates
 }
 
 #[cfg(test)]
@@ -181,6 +192,22 @@ mod tests {
         assert_total(&fine(), 0.5);
         let names: Vec<&str> = reward.terms().keys().map(String::as_str).collect();
         assert_eq!(names, ["api", "format", "lifecycle", "parse", "plan"]);
+        assert!(!reward.gates().contains_key(RUN_GATE), "nobody tested it: {reward:?}");
+        let ran = self::reward(&ran(clean_run(3), &[CheckOutcome::Passed]));
+        assert!(ran.gates()[RUN_GATE].passed);
+    }
+
+    /// One name of ten uses is invented: 0.48 by the terms. The whole task would be capped at 0.6, half of it at half.
+    #[test]
+    fn an_invented_name_binds_where_nothing_is_run() {
+        let mut invented = fine();
+        let name = UnknownName { line: 1, column: 1, what: "Phaser.Foo".to_owned(), nearest: None };
+        invented.api.unknown = vec![name];
+        let paid: f64 = reward(&invented).terms().values().map(|term| term.paid()).sum();
+        assert!((paid - 0.48).abs() < 1e-9, "{paid}");
+        assert_total(&invented, 0.3);
+        let statics: f64 = reward(&fine()).terms().values().map(|term| term.weight).sum();
+        assert!((statics - STATIC_TOTAL).abs() < 1e-9, "{statics}");
     }
 
     #[test]

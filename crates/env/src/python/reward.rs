@@ -84,8 +84,10 @@ impl Rules {
         let quality = quality(reading, &self.reward.quality);
         parts.extend(quality.map(|value| quality_term(value, by_quality)));
         let mut gates = gates_of_reading(reading);
-        // Where nothing ran, what nobody can say is not held against the program.
-        gates.insert("entry_point", entry_point(reading) != EntryPoint::Absent);
+        // A gate that only a run could test is left out, neither held nor failed.
+        if entry_point(reading) != EntryPoint::Unknown {
+            gates.insert("entry_point", entry_point(reading) == EntryPoint::Defined);
+        }
         reward(&parts, &gates)
     }
 
@@ -337,7 +339,8 @@ mod tests {
         }
         let reward = bare().static_reward(&reading(EntryPoint::Absent));
         assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["entry_point"]));
-        assert_eq!(failed(&bare().static_reward(&reading(EntryPoint::Unknown))), [""; 0]);
+        let unknown = bare().static_reward(&reading(EntryPoint::Unknown));
+        assert!(!unknown.gates().contains_key("entry_point"), "nobody tested it: {unknown:?}");
         // Whoever passes a test has what it calls, wherever it came from.
         let reward =
             bare().reward(&reading(EntryPoint::Unknown), &ran(Verdict::Wrong { test: 1 }, 1, 2));

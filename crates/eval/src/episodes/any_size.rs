@@ -9,9 +9,9 @@
 //! values that all lie between 0 and 1. Of other values that are all the same nothing is known of their spread: their
 //! interval has no width.
 
-use crate::bootstrap::{RESAMPLES, interval_of, mean, number};
+use crate::bootstrap::{RESAMPLES, interval_of, mean};
 use crate::estimate::{Estimate, MANY, around};
-use crate::wilson::student;
+use crate::student::half_width;
 
 /// Upper limit for the size of a value. Larger ones are not measurements, and their sums are not finite.
 pub(super) const LARGEST: f64 = 1e15;
@@ -62,20 +62,14 @@ pub(super) fn interval(values: &[f64], range: Option<Range>, resamples: u64) -> 
     (mean(values) - half, mean(values) + half)
 }
 
-/// Half the width of Student's interval.
-fn half_width(values: &[f64]) -> f64 {
-    let (count, middle) = (number(values.len()), mean(values));
-    let degrees = (count - 1.0).max(1.0);
-    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
-    student(degrees) * (squares / degrees / count).sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use whetstone_core::SplitMix;
 
     use super::*;
+    use crate::bootstrap::number;
     use crate::random::stream;
+    use crate::student::student;
 
     #[track_caller]
     fn check(values: &[f64], range: Option<Range>, expected: [f64; 2]) {
@@ -90,7 +84,7 @@ mod tests {
     fn few_values_of_any_size_have_students_interval() {
         let ten: Vec<f64> = (0..10).map(f64::from).collect();
         check(&ten, None, [4.5 - 2.1657, 4.5 + 2.1657]);
-        let half = student(3.0) * 0.816_497;
+        let half = student(3) * 0.816_497;
         check(&[2.0, 4.0, 4.0, 6.0], None, [4.0 - half, 4.0 + half]);
         check(&[7.0; 5], None, [7.0, 7.0]);
     }

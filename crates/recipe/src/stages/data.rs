@@ -134,7 +134,7 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
                 || !options.solver_models.is_empty(),
         },
         embedded: options.embedded,
-        families: options.families,
+        families: preparing::families(&options.families, job.config),
         solver: options
             .solver
             .map(|count| SolverRequest { count, options: options.solver_options }),

@@ -39,7 +39,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     figures.extend(measured.map(|(name, found)| StageFigure {
         name: name.to_owned(),
         value: found.value,
-        interval: Some([found.low, found.high]),
+        interval: found.interval(),
     }));
     figures.push(figure("labels that the end contradicts", facts.labels.disagreeing_share()));
     Ok(Outcome::Done(Some(figures)))

@@ -47,7 +47,7 @@ fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     figures.extend(found.map(|(name, found)| StageFigure {
         name: name.to_owned(),
         value: found.value,
-        interval: Some([found.low, found.high]),
+        interval: found.interval(),
     }));
     Ok(Outcome::Done(Some(figures)))
 }

@@ -193,7 +193,7 @@ fn say_facts(facts: &ProcessFacts, observer: &dyn Observer) {
     for line in lines(&facts.held_out) {
         observer.note(&line);
     }
-    if facts.held_out.auc.is_none_or(|auc| auc.low <= 0.5) {
+    if !facts.is_better_than_chance() {
         observer.warning(
             &"progress of held-out transitions is not told apart clearly better than by chance: do not \
               train with this process reward model",

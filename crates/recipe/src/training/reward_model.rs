@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use whetstone_core::config::Config;
 use whetstone_model::adapter::WEIGHTS_FILE;
 use whetstone_train::TrainError;
+use whetstone_train::reward_model::Facts;
 
 use crate::failure::Failure;
 
@@ -20,14 +21,38 @@ pub(super) fn weights(config: &Config) -> Result<Option<PathBuf>, Failure> {
                        be 0, and nothing could be learnt. Raise one of them";
         return Err(TrainError::Settings(problem.to_owned()).into());
     }
-    named(&reward.model).map(Some).ok_or_else(|| {
+    let weights = named(&reward.model).ok_or_else(|| {
         let problem = format!(
             "`reward.model` is `{}`, where there is no `{WEIGHTS_FILE}`: name the directory of a reward \
              model, or the run of `whet train rm` that made it",
             reward.model
         );
-        TrainError::Settings(problem).into()
-    })
+        Failure::from(TrainError::Settings(problem))
+    })?;
+    if !reward.accept_weak_model {
+        refuse_weak(&weights)?;
+    }
+    Ok(Some(weights))
+}
+
+/// Refuses a reward model that its own training found to be no better than chance.
+fn refuse_weak(weights: &Path) -> Result<(), Failure> {
+    let dir = weights.parent().unwrap_or(Path::new("."));
+    let facts = Facts::read(dir).map_err(TrainError::from)?;
+    if facts.is_better_than_chance() {
+        return Ok(());
+    }
+    let accuracy = facts.held_out.accuracy;
+    let [low, high] = accuracy.interval().unwrap_or([0.0, 1.0]).map(|end| 100.0 * end);
+    let problem = format!(
+        "the reward model `{}` is not clearly better than chance: {:.1} % of {} held-out pairs are in the right order \
+         (95 % interval: {low:.1} to {high:.1} %). Train it on more pairs, or pay by it all the same with \
+         `--accept-weak-reward-model` (the setting `reward.accept_weak_model = true`)",
+        dir.display(),
+        100.0 * accuracy.value,
+        facts.held_out.pairs,
+    );
+    Err(TrainError::Settings(problem).into())
 }
 
 /// [`weights`] of the process reward model.

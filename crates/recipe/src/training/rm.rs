@@ -130,7 +130,7 @@ fn say_facts(facts: &Facts, observer: &dyn Observer) {
     for line in lines(&facts.held_out) {
         observer.note(&line);
     }
-    if facts.held_out.accuracy.low <= 0.5 {
+    if !facts.is_better_than_chance() {
         observer.warning(
             &"the order of held-out pairs is not clearly better than chance: do not train with this reward \
               model",

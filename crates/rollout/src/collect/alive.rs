@@ -28,6 +28,10 @@ pub struct Alive {
     pub live: Vec<Group>,
     /// The others: tests that do not differ, or fewer than two rollouts that could be judged.
     pub dead: Vec<Group>,
+    /// The places of the live groups' tasks among those that were drawn.
+    pub live_places: Vec<usize>,
+    /// Those of the dead groups.
+    pub dead_places: Vec<usize>,
     /// Tasks that were drawn. A run that goes on begins so many further.
     pub consumed: usize,
     /// Rounds that it took.
@@ -70,11 +74,16 @@ impl Alive {
     fn add(&mut self, round: Collected, floor: f64) {
         self.rounds += 1;
         self.timeline.then(round.timeline, self.consumed);
-        self.consumed += round.groups.len();
         self.usage = self.usage.and(round.usage);
-        let is_dead = |group: &Group| group.is_dead(floor);
-        let (dead, live): (Vec<_>, Vec<_>) = round.groups.into_iter().partition(is_dead);
-        self.live.extend(live);
-        self.dead.extend(dead);
+        for group in round.groups {
+            let (groups, places) = if group.is_dead(floor) {
+                (&mut self.dead, &mut self.dead_places)
+            } else {
+                (&mut self.live, &mut self.live_places)
+            };
+            groups.push(group);
+            places.push(self.consumed);
+            self.consumed += 1;
+        }
     }
 }

@@ -11,6 +11,8 @@ use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, Wire, WireError};
 use whetstone_record::batch::Line;
 
+use super::sampled::Sampled;
+use super::turns::{TurnReply, all_replies};
 use crate::collect::record::THINKING_OPENED;
 use crate::tasks::Tasks;
 
@@ -25,8 +27,12 @@ pub(super) struct Candidate {
     pub(super) step: u64,
     pub(super) prompt_id: TaskId,
     pub(super) text: String,
+    /// The replies of all turns in order.
+    pub(super) replies: Vec<TurnReply>,
     /// Whether its prompt ended inside the thinking tag.
     pub(super) thinking_opened: bool,
+    /// Who sampled it, and at which temperature.
+    pub(super) sampled: Sampled,
     /// How it was sampled, and how it ended.
     pub(super) meta: Object,
     /// The line without the scores it had, if it had any.
@@ -92,9 +98,11 @@ impl Wire for Candidate {
         // Not needed here, but whoever reads the scored line relies on its type.
         object.take::<u64>("group_id")?;
         let meta = object.take::<Object>("meta")?.unwrap_or_default();
+        let replies = all_replies(&text, &meta, &object)?;
+        let sampled = Sampled::of(&object, &meta);
         let opened = meta.get(THINKING_OPENED).map(serde_json::from_str);
         let thinking_opened = opened.and_then(Result::ok).unwrap_or(false);
-        Ok(Self { step, prompt_id, text, thinking_opened, meta, rescored })
+        Ok(Self { step, prompt_id, text, replies, thinking_opened, sampled, meta, rescored })
     }
 
     fn to_object(&self) -> Object {

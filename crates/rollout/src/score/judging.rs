@@ -9,9 +9,10 @@ use whetstone_record::batch::{BatchError, Line, run};
 
 use super::candidate::{self, Bad, Content};
 use super::results::Results;
+use super::sampled::Sampled;
 use super::table::{Entry, EntryState};
 use super::{ScoreError, Scoring, input};
-use crate::scorer::{Scorer, earlier_replies};
+use crate::scorer::Scorer;
 use crate::tasks::Tasks;
 
 /// What all threads share.
@@ -47,19 +48,17 @@ impl FirstPass<'_> {
             Ok(Content::Blank) => self.set_aside(line.at, EntryState::Aside),
             Err(Bad(_)) => self.set_aside(line.at, EntryState::Rejected),
             Ok(Content::Rollout(candidate, task)) => {
+                self.note_sampling(candidate.sampled);
                 let rescored = candidate.rescored.is_some();
                 let entry = Entry { step: candidate.step, task, rescored, ..Entry::default() };
                 if !self.is_done(line.at, entry) {
                     let opened = candidate.thinking_opened;
                     // A reply with a program is judged by itself, whatever was said before.
-                    let earlier = if self.scorer.is_program(task) {
-                        Vec::new()
+                    let replies: Vec<_> = if self.scorer.is_program(task) {
+                        vec![Reply::text(&candidate.text).after(opened)]
                     } else {
-                        earlier_replies(line.content())
+                        candidate.replies.iter().map(|turn| turn.reply(opened)).collect()
                     };
-                    let texts = earlier.iter().chain([&candidate.text]);
-                    let replies: Vec<_> =
-                        texts.map(|text| Reply::text(text).after(opened)).collect();
                     let scored = self.scorer.score(task, &replies, stack);
                     self.results().keep(line.at, entry, scored.map_err(Infrastructure::from))?;
                 }
@@ -79,6 +78,11 @@ impl FirstPass<'_> {
             results.table.set(at, Entry { step, task, rescored, ..earlier });
         }
         is_done
+    }
+
+    fn note_sampling(&self, sampled: Sampled) {
+        let mut results = self.results();
+        results.sampled = results.sampled.and(sampled);
     }
 
     fn set_aside(&self, at: u64, state: EntryState) {

@@ -15,7 +15,7 @@
 //! are results held for longer, until their turn comes.
 //!
 //! Replies become outcomes in `scorer`, whatever their environment is. A reply to a task of another environment than
-//! that of programs is told to an episode of it, with the replies of the turns before it.
+//! that of programs is told to an episode of it, with the replies of the turns before it (`turns`).
 //!
 //! A line that is no rollout of a known task is *rejected*: counted, named, and kept with its
 //! number and reason in a file beside the output. A line that could not be judged is *failed*: it
@@ -27,7 +27,9 @@ mod judging;
 mod records;
 mod report;
 mod results;
+mod sampled;
 mod table;
+mod turns;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +48,7 @@ pub use self::report::{
     BadLine, CODE_GATE, CacheReport, GateCount, Level, ScoreSummary, Slow, Spread,
 };
 use self::results::Results;
+pub use self::sampled::Sampled;
 use self::table::EntryState;
 use self::write::Second;
 use crate::cache::Cache;
@@ -124,6 +127,7 @@ pub fn score(scoring: &Scoring<'_>) -> Result<ScoreSummary, ScoreError> {
     }
     results.ledger.sync()?;
     let mut report = ScoreSummary::new();
+    report.sampled = results.sampled;
     let groups = results.table.weigh(scoring.advantage);
     (report.groups, report.dead_groups) = (groups.groups, groups.dead);
     report.unjudged_groups = groups.unjudged;

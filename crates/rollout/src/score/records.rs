@@ -17,7 +17,7 @@ use whetstone_core::judgement::{Judgement, Validation};
 use whetstone_core::reward::Reward;
 
 /// Version of the journal's records.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// What a line came to, as it is written.
 #[derive(Debug, Serialize)]

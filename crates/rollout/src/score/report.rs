@@ -15,6 +15,7 @@ use whetstone_core::task::TaskId;
 use whetstone_env::phaser::{self, PhaserFigures};
 
 use super::records::Found;
+use super::sampled::Sampled;
 use crate::cache;
 
 /// Slowest programs that are named.
@@ -62,8 +63,18 @@ pub struct ScoreSummary {
     pub not_run: u64,
     /// Lines whose tasks have no tests: their rewards are of static terms alone.
     pub untested: u64,
-    /// Lines with a reward above 0 that passed no hidden test or check and did not solve their task, or were not run.
-    pub paid_without_pass: u64,
+    /// Lines with a reward above 0 that were run, passed no hidden test or check and did not solve their task; none if no
+    /// line was run.
+    pub paid_without_pass: Option<u64>,
+    /// Lines with a verdict that are paid and passed nothing, whether anything was run or not.
+    #[serde(skip)]
+    pub unearned: u64,
+    /// Some line was run.
+    #[serde(skip)]
+    pub any_run: bool,
+    /// How the rollouts were sampled, as far as their lines say it.
+    #[serde(skip)]
+    pub sampled: Sampled,
     /// The total and each term of the reward.
     pub rewards: BTreeMap<String, Spread>,
     /// How often each gate held and did not.
@@ -202,6 +213,10 @@ impl ScoreSummary {
             None
         };
         let solved = seen.solved.filter(|_| !game.is_some_and(|game| game.not_run));
+        // A reply without a program, or one that does not parse, has a verdict where nothing was run.
+        let has_verdict = seen.verdict.is_some() || solved.is_some();
+        self.any_run |= seen.isolation.is_some() || (solved.is_some() && game.is_none());
+        self.any_run |= self.phaser.as_ref().is_some_and(|games| !games.stages.is_empty());
         match (seen.verdict, solved) {
             (Some(verdict), _) => count(&mut self.verdicts, verdict),
             (None, Some(true)) => count(&mut self.verdicts, "solved"),
@@ -216,7 +231,8 @@ impl ScoreSummary {
         self.count_reward(&reward);
         self.note_code(&reward, found.line);
         let passed = seen.got_anywhere() || game.is_some_and(|game| game.passed);
-        self.paid_without_pass += u64::from(!passed && reward.total() > 0.0);
+        self.unearned += u64::from(has_verdict && !passed && reward.total() > 0.0);
+        self.paid_without_pass = self.any_run.then_some(self.unearned);
         Ok(())
     }
 
@@ -316,7 +332,7 @@ mod tests {
             let found = Found { line, error: None, cpu_ms: 0.0, validation, reward };
             report.count_scored(&found, &id).unwrap();
         }
-        assert_eq!((report.scored, report.paid_without_pass), (5, 2));
+        assert_eq!((report.scored, report.paid_without_pass), (5, Some(1)), "of the four that ran");
     }
 
     #[test]
@@ -344,7 +360,16 @@ mod tests {
             report.count_scored(line, &id).unwrap();
         }
         assert_eq!((report.not_run, report.verdicts["unsolved"]), (1, 3));
-        assert_eq!(report.paid_without_pass, 2, "what was not run, and what passed no check");
+        assert_eq!(
+            report.paid_without_pass,
+            Some(1),
+            "what passed no check, and not what was not run"
+        );
+        let mut unrun = ScoreSummary::new();
+        for line in [&lines[0], &lines[3]] {
+            unrun.count_scored(line, &id).unwrap();
+        }
+        assert_eq!(unrun.paid_without_pass, None, "nothing was checked");
         assert_eq!(report.phaser.unwrap().not_run_terms, ["runtime", "task"]);
     }
 

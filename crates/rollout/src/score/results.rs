@@ -6,6 +6,7 @@ use whetstone_record::batch::{BatchError, Head, Ledger, replay};
 
 use super::Scoring;
 use super::records::{Done, Failed, Found, Replayed};
+use super::sampled::Sampled;
 use super::table::{Entry, EntryState, Table};
 use crate::scorer::Scored;
 
@@ -14,6 +15,8 @@ use crate::scorer::Scored;
 pub(super) struct Results {
     pub(super) table: Table,
     pub(super) ledger: Ledger,
+    /// How the lines that were read were sampled.
+    pub(super) sampled: Sampled,
 }
 
 impl Results {
@@ -30,7 +33,7 @@ impl Results {
             }
             Ok::<_, BatchError>(())
         })?;
-        Ok(Self { table, ledger })
+        Ok(Self { table, ledger, sampled: Sampled::default() })
     }
 
     /// Keeps the result of a line.

@@ -47,7 +47,7 @@ impl Entry {
 
     fn reward(&self) -> GroupReward {
         let tests = (!self.tests.is_nan()).then_some(self.tests);
-        GroupReward { total: self.value, tests }
+        GroupReward::judged(self.value, tests)
     }
 }
 

@@ -15,7 +15,6 @@ mod episode;
 mod in_flight;
 mod programs;
 
-pub(crate) use self::episode::earlier_replies;
 use self::programs::Programs;
 
 use std::collections::BTreeMap;

@@ -41,8 +41,8 @@ use whetstone_record::batch::check_outputs;
 
 use self::asked::Asked;
 use self::collector::{End, Left, TraceCollector};
-/// The field of a trace that has the name and digest of its prompt.
-pub const PROMPT_FIELD: &str = "prompt_template";
+
+pub use whetstone_core::trace::PROMPT_FIELD;
 
 pub use self::error::TeachError;
 pub use self::report::{FailureCount, TeachSummary, TeacherCounts, Tokens};

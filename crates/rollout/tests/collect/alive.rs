@@ -44,6 +44,7 @@ fn dead_groups_are_filled_up_with_further_tasks() {
     );
     // Two, one and one more: the rest is for the next step, which begins after the fourth.
     assert_eq!((alive.consumed, alive.rounds, left), (4, 3, 2));
+    assert_eq!((&alive.live_places[..], &alive.dead_places[..]), (&[1, 3][..], &[0, 2][..]));
     assert_eq!(alive.live[1].rewards(), [1.0, 0.0]);
     assert_eq!(alive.dead[1].dropped.len(), 2);
     assert_eq!(alive.usage.sampled, 2 * 6 + 6 + 7 + 2 * 8 + 6 + 7);

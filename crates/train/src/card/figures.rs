@@ -80,10 +80,12 @@ fn measured(facts: &[u8]) -> Vec<String> {
     let held_out = &facts["held_out"];
     let figure = |(key, name): (&str, &str)| {
         let part = |end: &str| held_out[key][end].as_f64();
-        let (value, low, high) = (part("value")?, part("low")?, part("high")?);
-        Some(format!(
-            "{name} on all held-out data: {value:.3} (95 % interval {low:.3} to {high:.3})"
-        ))
+        let value = part("value")?;
+        let interval = match part("low").zip(part("high")) {
+            Some((low, high)) => format!("95 % interval {low:.3} to {high:.3}"),
+            None => "one task: no interval".to_owned(),
+        };
+        Some(format!("{name} on all held-out data: {value:.3} ({interval})"))
     };
     let figures = [
         ("accuracy", "accuracy"),
@@ -124,7 +126,8 @@ mod tests {
             alarms: BTreeMap::from([("reward_drop".to_owned(), 2)]),
             seconds: 12.5,
         };
-        let facts = br#"{"held_out":{"accuracy":{"value":0.75,"low":0.5,"high":0.9},"pairs":4}}"#;
+        let facts = br#"{"held_out":{"accuracy":{"value":0.75,"low":0.5,"high":0.9},"pairs":4,
+            "brier":{"value":0.25,"low":null,"high":null}}}"#;
         assert_eq!(
             lines(&summary, Some(facts)),
             [
@@ -136,6 +139,7 @@ mod tests {
                  with each of the 10 tasks as one observation)",
                 "`code/no_code`: 60.0 % at the first step, 10.0 % at the end",
                 "accuracy on all held-out data: 0.750 (95 % interval 0.500 to 0.900)",
+                "Brier score on all held-out data: 0.250 (one task: no interval)",
                 "alarms: `reward_drop` 2",
             ]
         );

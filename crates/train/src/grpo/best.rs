@@ -1,8 +1,9 @@
 //! Self-SFT: the student's own best answers of a step, which it is fine-tuned on.
 //!
-//! Taken over the whole step: first from groups in which some rollouts pass and some do not, since on a
-//! task that is always solved there is nothing to learn; then by reward. Of rollouts with the same program
-//! one is taken, so that a frequent answer does not count for more.
+//! Taken over the whole step: one of each task, of the tasks with the lowest pass rate first, since a rare
+//! success is the one worth repeating and on a task that is always solved there is nothing to learn; then
+//! the second of each task, and so on. Within a task the highest rewards come first. Of rollouts with the
+//! same program one is taken, so that a frequent answer does not count for more.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +13,40 @@ use whetstone_data::rows::Tokens;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use crate::example::Example;
+use crate::rollouts::values::number;
 use crate::rows::Ending;
 use crate::student::Student;
 
 /// The best `count` rollouts that pass. One that the length limit cut off is none: it would
 /// teach not to come to an end.
 pub(super) fn best(groups: &[Group], count: usize) -> impl Iterator<Item = &Rollout> {
-    let mut passing: Vec<(bool, &Rollout)> = Vec::new();
-    for group in groups {
-        let is_mixed = group.rollouts.iter().any(|rollout| !passes(rollout));
-        let whole = group.rollouts.iter().filter(|rollout| passes(rollout) && !is_cut(rollout));
-        passing.extend(whole.map(|rollout| (is_mixed, rollout)));
-    }
-    let worth = |rollout: &Rollout| rollout.outcome.reward.total();
+    let mut candidates: Vec<Candidate<'_>> = groups.iter().flat_map(of_group).collect();
     // Of equals the first that was sampled.
-    passing.sort_by(|a, b| b.0.cmp(&a.0).then(worth(b.1).total_cmp(&worth(a.1))));
+    let by_rate = |a: &Candidate<'_>, b: &Candidate<'_>| a.pass_rate.total_cmp(&b.pass_rate);
+    candidates.sort_by(|a, b| a.rank.cmp(&b.rank).then(by_rate(a, b)));
+    candidates.into_iter().take(count).map(|candidate| candidate.rollout)
+}
+
+/// A rollout that passes, with what decides when it is taken.
+struct Candidate<'a> {
+    rollout: &'a Rollout,
+    /// How many of its task come before it.
+    rank: usize,
+    /// The part of its group that passes.
+    pass_rate: f64,
+}
+
+/// The rollouts of a group that pass and are whole, each program once, the best first.
+fn of_group(group: &Group) -> Vec<Candidate<'_>> {
+    let passed = group.rollouts.iter().filter(|rollout| passes(rollout));
+    let pass_rate = number(passed.clone().count()) / number(group.rollouts.len().max(1));
+    let mut whole: Vec<&Rollout> = passed.filter(|rollout| !is_cut(rollout)).collect();
+    let worth = |rollout: &Rollout| rollout.outcome.reward.total();
+    whole.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     let mut seen = BTreeSet::new();
-    let unseen = passing.into_iter().filter(move |(_, rollout)| seen.insert(program(rollout)));
-    unseen.take(count).map(|(_, rollout)| rollout)
+    whole.retain(|rollout| seen.insert(program(rollout)));
+    let candidate = |(rank, rollout)| Candidate { rollout, rank, pass_rate };
+    whole.into_iter().enumerate().map(candidate).collect()
 }
 
 /// The same without their thinking, as rows: the code alone, behind the prompt as it was seen. One whose
@@ -98,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_the_step_are_taken_and_mixed_groups_first() {
+    fn rare_successes_come_first_and_every_task_before_the_second_of_one() {
         let solved = group("a", vec![pass(0, 7, 1.0), pass(1, 8, 0.9)]);
         let mixed = group("b", vec![pass(0, 9, 0.7), fail(1), pass(2, 10, 0.8)]);
-        let other = group("c", vec![fail(0), pass(1, 11, 0.8)]);
-        let groups = [solved, mixed, other];
-        assert_eq!(found(&groups, 9), [10, 11, 9, 7, 8]);
-        assert_eq!(found(&groups, 2), [10, 11], "of the step, not of each group");
+        let rare = group("c", vec![fail(0), pass(1, 11, 0.6), fail(2), fail(3)]);
+        let groups = [solved, mixed, rare];
+        assert_eq!(found(&groups, 9), [11, 10, 7, 9, 8]);
+        assert_eq!(found(&groups, 2), [11, 10], "of the step, not of each group");
         assert_eq!(found(&groups[..1], 1), [7], "always solved, and all there is");
         assert!(found(&[group("d", vec![fail(0), fail(1)])], 9).is_empty());
     }

@@ -1,6 +1,7 @@
 //! Three sources, their gradients, and one update of all.
 //!
-//! Each source has its own gradient, so that its length and its angle to that of the rollouts can be
+//! An update is of a mini-batch: a part of the step's groups, and of the other sources' rows
+//! ([`mini_batches`](super::batch)). Each source has its own gradient, so that its length and its angle to that of the rollouts can be
 //! shown: a source that pulls the other way is seen before it does harm.
 
 use std::time::Instant;
@@ -11,9 +12,10 @@ use whetstone_core::config::{Config, KlIn};
 use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
 use super::Grpo;
-use super::batch::{Batch, Reference, TrainSequence};
+use super::auxiliary::{SftRows, SftSource};
+use super::batch::{Batch, MiniBatch, MiniBatchPass, Reference, TrainSequence};
 use super::budget;
-use super::learn_metrics::{LearnMeasured, PolicyMeasured, SftMeasured};
+use super::learn_metrics::{LearnMeasured, PolicyMeasured, SftMeasured, UpdateMeasured};
 use super::metrics::Measured;
 use crate::error::TrainError;
 use crate::example::Example;
@@ -24,7 +26,7 @@ use crate::plan::Plan;
 use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
 use crate::update::{self, UpdateSettings, Updated};
-use crate::update_kl::{ScoredBefore, update_kl};
+use crate::update_kl::{MovedPolicy, ScoredBefore};
 use crate::watch::{Phase, Watch};
 
 /// The loss, the gradients and the optimizer of a training.
@@ -53,12 +55,15 @@ pub(super) struct Work<'b> {
     pub(super) old: Option<&'b Logps>,
 }
 
-/// The rollouts of a step that have a signal.
-struct SignalSequences {
-    /// Their places in the batch.
-    places: Vec<usize>,
-    /// Log-probabilities under the policy that sampled; known after the first pass.
-    old: Option<Logps>,
+/// An update of a step.
+#[derive(Clone, Copy)]
+struct Update<'b> {
+    work: Work<'b>,
+    mini_batch: &'b MiniBatch,
+    /// Its number in the training, from 0.
+    number: u64,
+    /// Nothing was changed since the rollouts were sampled.
+    is_first: bool,
 }
 
 /// Rollouts of a step on which it is measured how far its updates moved the policy. A few are enough for
@@ -140,33 +145,60 @@ impl<'a> Learner<'a> {
         let began = Instant::now();
         let mut measured = LearnMeasured::default();
         let Work { step, batch, .. } = work;
-        let places = batch.learnt(self.loss.penalty.is_some());
-        let old = work.old.map(|old| places.iter().map(|&at| old[at].clone()).collect());
-        let mut learnt = SignalSequences { places, old };
-        for iteration in 0..plan.iterations {
-            let mut policy = self.policy_gradient(student, work, &mut learnt)?;
-            if let Some(divergence) = self.idle_kl(student, work)? {
-                policy.reference_kl = divergence;
+        let grpo = &self.config.grpo;
+        let (passes, mini_batches) = (u64::from(grpo.num_iterations), u64::from(grpo.mini_batches));
+        let mut old = self.old_logps(work);
+        for pass in 0..passes {
+            let is_divergence_measured = self.loss.penalty.is_some();
+            let split = MiniBatchPass { step, pass, is_divergence_measured };
+            let first = (step - 1) * plan.iterations + pass * mini_batches;
+            let mut updates = Vec::new();
+            for (number, mini_batch) in (first..).zip(&batch.mini_batches(self.config, split)) {
+                let is_first = number == (step - 1) * plan.iterations && work.old.is_none();
+                let update = Update { work, mini_batch, number, is_first };
+                updates.push(self.update(student, plan, update, &mut old)?);
             }
-            let divergence = policy.reference_kl.get();
-            let weights = budget::scaled_weights(self.config.dual_source, divergence);
-            let grpo_norm = policy.grad_norm;
-            let (rows, weight) = (batch.teacher.as_slice(), weights.teacher_sft_weight);
-            let rows = SftRows { of: SftSource::Teacher, step, rows, weight };
-            let teacher = self.sft_gradients(student, rows, grpo_norm)?;
-            let (rows, weight) = (batch.self_sft.as_slice(), weights.self_sft_weight);
-            let rows = SftRows { of: SftSource::SelfSft, step, rows, weight };
-            let self_sft = self.sft_gradients(student, rows, grpo_norm)?;
-            let lr = plan.schedule.rate((step - 1) * plan.iterations + iteration)?;
-            let updated = self.update(student, lr)?;
-            measured.pass(policy);
-            measured.updated(updated);
-            (measured.weights, measured.lr) = (weights, lr);
-            (measured.teacher, measured.self_sft) = (teacher, self_sft);
+            measured.pass(&updates);
         }
-        measured.update_kl = self.update_kl(student, work, &learnt)?;
+        self.measure_moves(student, work, old.as_deref(), &mut measured)?;
         measured.took = began.elapsed();
         Ok(measured)
+    }
+
+    /// The log-probabilities that ratios are taken to, by the places of sequences, where they are known
+    /// before the first update: those of the policy that sampled a file's rollouts; and those of sampling
+    /// where the first update does not go over all rollouts. Elsewhere the first update computes them.
+    fn old_logps(&self, work: Work<'_>) -> Option<Logps> {
+        let sampled = || work.batch.sequences.iter().map(|one| one.sampled.clone()).collect();
+        work.old.cloned().or_else(|| (self.config.grpo.mini_batches > 1).then(sampled))
+    }
+
+    /// Makes the update of a mini-batch.
+    fn update(
+        &mut self,
+        student: &mut Student,
+        plan: &Plan,
+        update: Update<'_>,
+        old: &mut Option<Logps>,
+    ) -> Result<UpdateMeasured, TrainError> {
+        let Update { work, mini_batch, .. } = update;
+        let Work { step, batch, .. } = work;
+        let mut policy = self.policy_gradient(student, update, old)?;
+        if let Some(divergence) = self.idle_kl(student, work)? {
+            policy.reference_kl = divergence;
+        }
+        let divergence = policy.reference_kl.get();
+        let weights = budget::scaled_weights(self.config.dual_source, divergence);
+        let grpo_norm = policy.grad_norm;
+        let (rows, weight) = (mini_batch.teacher(batch), weights.teacher_sft_weight);
+        let rows = SftRows { of: SftSource::Teacher, step, rows, weight };
+        let teacher = self.sft_gradients(student, rows, grpo_norm)?;
+        let (rows, weight) = (mini_batch.self_sft(batch), weights.self_sft_weight);
+        let rows = SftRows { of: SftSource::SelfSft, step, rows, weight };
+        let self_sft = self.sft_gradients(student, rows, grpo_norm)?;
+        let lr = plan.schedule.rate(update.number)?;
+        let updated = self.apply(student, lr)?;
+        Ok(UpdateMeasured { policy, teacher, self_sft, updated, weights, lr })
     }
 
     /// A pass over rollouts, at the temperature that they were sampled with.
@@ -228,14 +260,15 @@ impl<'a> Learner<'a> {
         self.initial_logps(student, step, &examples)
     }
 
-    /// The gradient of the policy loss. In the first pass the policy is the one that sampled.
+    /// The gradient of the policy loss. Before the first update the policy is the one that sampled.
     fn policy_gradient(
         &mut self,
         student: &Student,
-        Work { step, batch, reference, .. }: Work<'_>,
-        learnt: &mut SignalSequences,
+        Update { work, mini_batch, is_first, .. }: Update<'_>,
+        old: &mut Option<Logps>,
     ) -> Result<PolicyMeasured, TrainError> {
-        let SignalSequences { places, old } = learnt;
+        let Work { step, batch, reference, .. } = work;
+        let MiniBatch { places, totals, .. } = mini_batch;
         let mut measured = PolicyMeasured::default();
         self.gradients.clear(student.decoder.device());
         let weight = self.config.dual_source.grpo_weight;
@@ -246,26 +279,27 @@ impl<'a> Learner<'a> {
         let examples: Vec<&Example> =
             places.iter().map(|&at| &batch.sequences[at].example).collect();
         let masks: Vec<Vec<bool>> = examples.iter().map(|example| example.mask()).collect();
-        let mut first: Logps = vec![Vec::new(); examples.len()];
+        let mut first: Logps = vec![Vec::new(); batch.sequences.len()];
         let loss = self.loss;
         pass.learn(&examples, &mut self.gradients, |place, scores| {
-            let train_sequence = &batch.sequences[places[place]];
-            if old.is_none() {
+            let at = places[place];
+            let train_sequence = &batch.sequences[at];
+            if is_first {
                 let of_trained = |values: &[f64]| train_sequence.example.of_trained(values);
                 measured.compare(&of_trained(&train_sequence.sampled), &of_trained(&scores.logp));
-                first[place].clone_from(&scores.logp);
+                first[at].clone_from(&scores.logp);
             }
             let sequence = Sequence {
                 trained: &masks[place],
                 logp: &scores.logp,
-                old_logp: old.as_ref().map_or(&scores.logp, |old| &old[place]),
+                old_logp: old.as_ref().map_or(&scores.logp, |old| &old[at]),
                 sampler_logp: loss.surrogate.cap.map(|_| train_sequence.sampled.as_slice()),
-                reference_logp: reference.map(|of| of.sequences[places[place]].as_slice()),
+                reference_logp: reference.map(|of| of.sequences[at].as_slice()),
                 entropy: Some(&scores.entropy),
                 advantage: train_sequence.advantage.view(),
                 episode_tokens: train_sequence.episode_tokens,
             };
-            let found = loss.loss(&[sequence], batch.totals)?;
+            let found = loss.loss(&[sequence], *totals)?;
             measured.add(&found);
             Ok(found.objective.scaled(weight).signals)
         })?;
@@ -319,7 +353,7 @@ impl<'a> Learner<'a> {
         Ok(Some(SftMeasured { norm, cosine, loss }))
     }
 
-    fn update(&mut self, student: &mut Student, lr: f64) -> Result<Updated, TrainError> {
+    fn apply(&mut self, student: &mut Student, lr: f64) -> Result<Updated, TrainError> {
         let device = student.decoder.device().clone();
         for other in [&self.teacher, &self.self_sft].into_iter().flatten() {
             self.gradients.add_scaled(&device, 1.0, other);
@@ -329,42 +363,33 @@ impl<'a> Learner<'a> {
         update::apply(&mut student.decoder, optimizer, gradients, settings)
     }
 
-    /// KL divergence of the policy after a step from that before, measured on a few of its rollouts.
-    fn update_kl(
+    /// Measures on a few rollouts of a step how far the policy is after it from the one before; and from
+    /// the reference, where nothing else measures that and the reference is the student without its adapter.
+    fn measure_moves(
         &self,
         student: &Student,
         Work { step, batch, .. }: Work<'_>,
-        learnt: &SignalSequences,
-    ) -> Result<Mean, TrainError> {
-        let Some(old) = learnt.old.as_ref().filter(|old| !old.is_empty()) else {
-            return Ok(Mean::default());
-        };
-        let sequences = learnt.places.iter().map(|&place| &batch.sequences[place]);
-        let before: Vec<_> = sequences
-            .zip(old)
+        old: Option<&[Vec<f64>]>,
+        measured: &mut LearnMeasured,
+    ) -> Result<(), TrainError> {
+        let old = old.unwrap_or_default();
+        let places = batch.learnt(self.loss.penalty.is_some()).into_iter();
+        let before: Vec<_> = places
+            .filter_map(|at| old.get(at).map(|logp| (&batch.sequences[at], logp)))
             .map(|(sequence, logp)| ScoredBefore { example: &sequence.example, logp })
             .collect();
-        update_kl(self.pass(student, step), &before, MEASURED_SEQUENCES)
+        let pass = self.pass(student, step);
+        let moved = MovedPolicy::score(pass, &before, MEASURED_SEQUENCES)?;
+        measured.update_kl = moved.update_kl();
+        if self.loss.penalty.is_none() && student.has_adapter() {
+            let estimator = self.config.grpo.kl_estimator;
+            measured.reference_kl = moved.reference_kl(pass, estimator)?;
+        }
+        Ok(())
     }
 }
 
 /// The log-probabilities of trained tokens alone.
 fn of_trained(examples: &[&Example], logps: &[Vec<f64>]) -> Logps {
     examples.iter().zip(logps).map(|(example, logps)| example.of_trained(logps)).collect()
-}
-
-/// Rows to learn from in a step, beside its rollouts.
-#[derive(Clone, Copy)]
-struct SftRows<'r> {
-    of: SftSource,
-    step: u64,
-    rows: &'r [Example],
-    weight: f64,
-}
-
-/// Whose rows.
-#[derive(Debug, Clone, Copy)]
-enum SftSource {
-    Teacher,
-    SelfSft,
 }

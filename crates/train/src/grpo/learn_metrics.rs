@@ -22,7 +22,7 @@ pub(super) struct SftMeasured {
     pub(super) loss: Mean,
 }
 
-/// Measurements of one pass over the rollouts of a step.
+/// Measurements of the policy loss of an update.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PolicyMeasured {
     /// The norm of the gradient.
@@ -39,22 +39,50 @@ pub(super) struct PolicyMeasured {
     gap: Option<f64>,
 }
 
-/// Measurements of the updates of a step.
+/// Measurements of one update.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UpdateMeasured {
+    pub(super) policy: PolicyMeasured,
+    pub(super) teacher: Option<SftMeasured>,
+    pub(super) self_sft: Option<SftMeasured>,
+    pub(super) updated: Updated,
+    pub(super) weights: DualSourceConfig,
+    pub(super) lr: f64,
+}
+
+/// Measurements of the updates of a step. Those of a pass are means over its updates, or counts; those
+/// of the last pass are kept.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LearnMeasured {
     pub(super) took: Duration,
-    pub(super) lr: f64,
-    pub(super) weights: DualSourceConfig,
-    pub(super) teacher: Option<SftMeasured>,
-    pub(super) self_sft: Option<SftMeasured>,
+    lr: f64,
+    weights: DualSourceConfig,
+    teacher: Option<SftMeasured>,
+    self_sft: Option<SftMeasured>,
     /// How far the updates moved the policy that sampled; of recorded rollouts, how far the student is
     /// from that policy after them.
     pub(super) update_kl: Mean,
+    /// The divergence from the reference after the updates, where it is no part of the loss and has no
+    /// budget.
+    pub(super) reference_kl: Mean,
     /// The norm of the whole gradient, before it was clipped.
     norm: f64,
     /// Updates that were not made, since there was no gradient.
     skipped_updates: usize,
     policy: PolicyMeasured,
+}
+
+impl SftMeasured {
+    /// The mean over updates that had rows of a source; none if none had.
+    fn mean(updates: impl Iterator<Item = Self>) -> Option<Self> {
+        let (mut norm, mut cosine, mut loss) = (Mean::default(), Mean::default(), Mean::default());
+        for update in updates {
+            norm.add(update.norm);
+            loss.merge(update.loss);
+            update.cosine.into_iter().for_each(|value| cosine.add(value));
+        }
+        norm.get().map(|norm| Self { norm, cosine: cosine.get(), loss })
+    }
 }
 
 impl PolicyMeasured {
@@ -75,17 +103,33 @@ impl PolicyMeasured {
 }
 
 impl LearnMeasured {
-    /// Keeps the measurements of the last pass over rollouts. The gap is that of the first, which alone
+    /// Takes in the updates of a pass. The gap is that of the first update of a step, which alone
     /// compares.
-    pub(super) fn pass(&mut self, policy: PolicyMeasured) {
-        let gap = policy.gap.or(self.policy.gap);
-        self.policy = PolicyMeasured { gap, ..policy };
-    }
-
-    /// Counts an update.
-    pub(super) fn updated(&mut self, updated: Updated) {
-        self.norm = updated.norm;
-        self.skipped_updates += usize::from(updated.is_skipped);
+    pub(super) fn pass(&mut self, updates: &[UpdateMeasured]) {
+        let Some(last) = updates.last() else { return };
+        let count = number(updates.len());
+        let policies = || updates.iter().map(|update| update.policy);
+        let mean = |of: fn(&PolicyMeasured) -> f64| {
+            policies().map(|policy| of(&policy)).sum::<f64>() / count
+        };
+        let mut policy = PolicyMeasured {
+            grad_norm: mean(|policy| policy.grad_norm),
+            policy_loss: mean(|policy| policy.policy_loss),
+            kl_loss: mean(|policy| policy.kl_loss),
+            ..PolicyMeasured::default()
+        };
+        for own in policies() {
+            policy.reference_kl.merge(own.reference_kl);
+            policy.clamped += own.clamped;
+            policy.statistics.merge(&own.statistics);
+        }
+        policy.gap = policies().find_map(|policy| policy.gap).or(self.policy.gap);
+        self.policy = policy;
+        self.teacher = SftMeasured::mean(updates.iter().filter_map(|update| update.teacher));
+        self.self_sft = SftMeasured::mean(updates.iter().filter_map(|update| update.self_sft));
+        self.norm = updates.iter().map(|update| update.updated.norm).sum::<f64>() / count;
+        self.skipped_updates += updates.iter().filter(|update| update.updated.is_skipped).count();
+        (self.weights, self.lr) = (last.weights, last.lr);
     }
 
     /// Everything but times, by name. `is_recorded`: rollouts come from a file.
@@ -94,7 +138,8 @@ impl LearnMeasured {
         let (policy, seen) = (&self.policy, &self.policy.statistics);
         values.put(metric::GRPO_POLICY_LOSS, policy.policy_loss);
         values.put(metric::GRPO_KL_LOSS, policy.kl_loss);
-        values.put_some(metric::GRPO_KL_DIVERGENCE, policy.reference_kl.get());
+        let reference_kl = policy.reference_kl.get().or(self.reference_kl.get());
+        values.put_some(metric::GRPO_KL_DIVERGENCE, reference_kl);
         let moved = if is_recorded { metric::GRPO_STALENESS_KL } else { metric::GRPO_UPDATE_KL };
         values.put_some(moved, self.update_kl.get());
         values.put(metric::GRPO_CLAMPED, policy.clamped as f64);
@@ -145,27 +190,68 @@ mod tests {
         values.0.get(name).copied()
     }
 
+    fn update(policy: PolicyMeasured, norm: f64) -> UpdateMeasured {
+        let weights = DualSourceConfig::default();
+        let updated = Updated { norm, is_skipped: norm == 0.0 };
+        UpdateMeasured { policy, teacher: None, self_sft: None, updated, weights, lr: norm / 8.0 }
+    }
+
     #[test]
-    fn the_gap_is_the_largest_of_all_tokens_of_the_first_pass_either_way() {
+    fn the_gap_is_the_largest_of_all_tokens_of_the_first_update_either_way() {
         let mut first = PolicyMeasured::default();
         first.compare(&[-1.0, -2.0], &[-1.25, -2.0]);
         first.compare(&[-1.0], &[-0.5]);
         first.compare(&[-1.0], &[-1.0]);
         let mut measured = LearnMeasured::default();
-        measured.pass(first);
-        measured.pass(PolicyMeasured { grad_norm: 3.0, ..PolicyMeasured::default() });
+        measured.pass(&[update(first, 1.0), update(PolicyMeasured::default(), 1.0)]);
+        let last = PolicyMeasured { grad_norm: 3.0, ..PolicyMeasured::default() };
+        measured.pass(&[update(last, 1.0)]);
         assert_eq!(value(&measured, "grpo/sampler_gap"), Some(0.5));
         assert_eq!(value(&measured, "grpo/grad_norm"), Some(3.0), "the last pass");
     }
 
     #[test]
-    fn updates_without_a_gradient_are_counted() {
+    fn the_mini_batches_of_the_last_pass_are_told_by_their_mean_and_skipped_updates_are_counted() {
+        let of = |grad_norm, policy_loss| PolicyMeasured {
+            grad_norm,
+            policy_loss,
+            clamped: 2,
+            ..PolicyMeasured::default()
+        };
         let mut measured = LearnMeasured::default();
-        measured.updated(Updated { norm: 0.0, is_skipped: true });
-        measured.updated(Updated { norm: 2.0, is_skipped: false });
-        measured.updated(Updated { norm: 0.5, is_skipped: true });
-        assert_eq!(value(&measured, "train/skipped_updates"), Some(2.0));
-        assert_eq!(value(&measured, "train/grad_norm"), Some(0.5));
+        measured.pass(&[update(of(9.0, 9.0), 0.0), update(of(9.0, 9.0), 9.0)]);
+        measured.pass(&[update(of(1.0, -0.5), 0.0), update(of(2.0, 1.0), 3.0)]);
+        let expected = [
+            ("grpo/grad_norm", 1.5),
+            ("grpo/policy_loss", 0.25),
+            ("grpo/clamped", 4.0),
+            ("train/grad_norm", 1.5),
+            ("train/skipped_updates", 2.0),
+            ("train/lr", 0.375),
+        ];
+        for (name, expected) in expected {
+            assert_eq!(value(&measured, name), Some(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_told_by_the_updates_that_had_rows_of_it() {
+        let source = |norm, cosine, surprises: &[f64]| {
+            let mut loss = Mean::default();
+            for &surprise in surprises {
+                loss.add(surprise);
+            }
+            Some(SftMeasured { norm, cosine, loss })
+        };
+        let plain = update(PolicyMeasured::default(), 1.0);
+        let first = UpdateMeasured { teacher: source(2.0, None, &[1.0, 1.0]), ..plain };
+        let third = UpdateMeasured { teacher: source(4.0, Some(0.5), &[4.0]), ..plain };
+        let mut measured = LearnMeasured::default();
+        measured.pass(&[first, plain, third]);
+        assert_eq!(value(&measured, "teacher_sft/grad_norm"), Some(3.0));
+        assert_eq!(value(&measured, "teacher_sft/cosine"), Some(0.5));
+        assert_eq!(value(&measured, "teacher_sft/loss"), Some(2.0), "over its tokens");
+        assert_eq!(value(&measured, "self_sft/loss"), None);
     }
 
     #[test]

@@ -4,15 +4,17 @@
 //! tasks ─► rollouts, judged meanwhile ─► advantages ─► signals of three sources ─► gradient ─► update
 //! ```
 //!
-//! A step samples a group for each of its tasks and makes one update of them, or
-//! `grpo.num_iterations`. Rollouts of dead groups have an advantage of 0: they count in the normaliser and
-//! keep their divergence from the reference, unless `grpo.dead_groups` leaves them out. With one
-//! update a step, the probability ratio is exactly 1: the policy is the one that sampled.
+//! A step samples a group for each of its tasks and makes one update of them, or one of each of
+//! `grpo.mini_batches` in each of `grpo.num_iterations` passes. Rollouts of dead groups have an advantage of
+//! 0: they count in the normaliser and keep their divergence from the reference, unless
+//! `grpo.dead_groups` leaves them out. With one update a step, the probability ratio is exactly 1: the
+//! policy is the one that sampled.
 //!
 //! Rollouts may come from a file instead ([`Source::Recorded`]). Then the ratio is that to the policy that
 //! sampled, by its recorded log-probabilities; or, with `grpo.importance_cap`, to the student before its
 //! first update, and a token is weighted by how much likelier that student is to say it than its sampler.
 
+mod auxiliary;
 mod batch;
 mod best;
 pub(crate) mod budget;

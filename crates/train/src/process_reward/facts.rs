@@ -100,6 +100,11 @@ impl ProcessFacts {
         Ok(facts)
     }
 
+    /// Whether progress of held-out transitions is told apart clearly better than by chance.
+    pub fn is_better_than_chance(&self) -> bool {
+        self.held_out.auc.is_some_and(|auc| auc.is_above(0.5))
+    }
+
     /// The file's text.
     pub(super) fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self).expect("plain data");

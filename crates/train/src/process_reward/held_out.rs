@@ -83,8 +83,9 @@ pub(super) fn put(figures: &Figures, values: &mut BTreeMap<String, f64>) {
     ];
     if let Some(auc) = figures.auc {
         all.push((metric::PRM_HELD_OUT_AUC, auc.value));
-        all.push((metric::PRM_HELD_OUT_AUC_LOW, auc.low));
-        all.push((metric::PRM_HELD_OUT_AUC_HIGH, auc.high));
+        let ends =
+            [(metric::PRM_HELD_OUT_AUC_LOW, auc.low), (metric::PRM_HELD_OUT_AUC_HIGH, auc.high)];
+        all.extend(ends.into_iter().filter(|(_, end)| end.is_finite()));
     }
     values.extend(all.into_iter().map(|(metric, value)| (metric.name.to_owned(), value)));
 }

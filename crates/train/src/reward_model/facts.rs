@@ -67,13 +67,25 @@ pub struct Base {
     pub weights: String,
 }
 
-/// A figure with its 95 % interval.
+/// A figure with its 95 % interval; the ends are null where one task or prompt is all that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     pub value: f64,
-    pub low: f64,
-    pub high: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+impl Estimate {
+    /// The ends of its interval, if it has one.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        Some([self.low?, self.high?])
+    }
+
+    /// Whether its whole interval is above a level.
+    pub fn is_above(&self, level: f64) -> bool {
+        self.low.is_some_and(|low| low > level)
+    }
 }
 
 /// How much scores follow length.
@@ -128,6 +140,11 @@ impl Facts {
             return Err(RewardModelError::Constant(dir.to_owned()));
         }
         Ok(facts)
+    }
+
+    /// Whether the order of held-out pairs is clearly better than chance.
+    pub fn is_better_than_chance(&self) -> bool {
+        self.held_out.accuracy.is_above(0.5)
     }
 
     /// The file's text.
@@ -241,8 +258,8 @@ impl From<LengthBias> for Length {
 
 impl From<Interval> for Estimate {
     fn from(interval: Interval) -> Self {
-        let Interval { value, low, high } = interval;
-        Self { value, low, high }
+        let end = |end: f64| Some(end).filter(|end| end.is_finite());
+        Self { value: interval.value, low: end(interval.low), high: end(interval.high) }
     }
 }
 

@@ -8,7 +8,6 @@
 //! more: a process lifts it to 0.19 at most, and lowers it never. An environment that pays a solved episode at
 //! least 0.2, as that of the solver does, therefore never sees an unsolved one paid as much.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use whetstone_algo::Mean;
@@ -164,17 +163,10 @@ pub(crate) fn cap(reward: f64) -> f64 {
     reward.max(UNSOLVED_CAP)
 }
 
-/// What an environment paid, without the term and the gate of a process.
-pub(crate) fn without_process(reward: &Reward) -> f64 {
-    let (mut terms, mut gates): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        (reward.terms().clone(), reward.gates().clone());
-    terms.remove(PROCESS);
-    gates.remove(PROCESS);
-    Reward::new(terms, gates).map_or_else(|_| reward.total(), |reward| reward.total())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -204,7 +196,7 @@ mod tests {
             let outcome = outcome(is_solved, 0.15);
             let paid = with_process(&outcome, &[0.9], 0.2).unwrap();
             assert!((paid.total() - 0.15).abs() > 0.01, "{paid:?}");
-            assert_eq!(without_process(&paid).to_bits(), 0.15_f64.to_bits());
+            assert_eq!(paid.judged().to_bits(), 0.15_f64.to_bits());
         }
     }
 

@@ -36,8 +36,11 @@ pub struct TaskWithTraces<'a> {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct StepRollouts {
     /// All that were sampled, in the order of their tasks; if some were drawn in the place of others,
-    /// those with variance first.
+    /// those with variance first, and last those that were replaced.
     pub(crate) groups: Vec<Group>,
+    /// Groups that others were drawn in the place of, or that were drawn in vain: they count in no
+    /// denominator.
+    pub(crate) replaced: usize,
     /// The teacher's rows of the same tasks.
     pub(crate) teacher: Vec<Example>,
     /// Tasks that were taken.
@@ -52,6 +55,13 @@ pub(crate) struct StepRollouts {
     pub(crate) thinking_opened: bool,
     /// The probabilities of a process reward model: of each group, of each rollout, one for each transition.
     pub(crate) process: Vec<Vec<Vec<f64>>>,
+}
+
+impl StepRollouts {
+    /// The number of groups that count in the step: the first ones.
+    pub(crate) fn counting(&self) -> usize {
+        self.groups.len().saturating_sub(self.replaced)
+    }
 }
 
 /// A step that is to come.
@@ -83,8 +93,7 @@ impl<'a> Tasks<'a> {
         &mut self,
         next: NextStep<'_>,
     ) -> Result<Option<StepRollouts>, TrainError> {
-        let NextStep { collection, progress, .. } = next;
-        let Collection { config, watch, .. } = collection;
+        let watch = next.collection.watch;
         watch.phase(Phase::Sampling);
         let began = Instant::now();
         let step_rollouts = self.collect(next);
@@ -94,10 +103,6 @@ impl<'a> Tasks<'a> {
         let mut step_rollouts = step_rollouts?;
         number_apart(&mut step_rollouts.groups);
         step_rollouts.sampling = began.elapsed();
-        let before = progress.position;
-        for position in before..before + step_rollouts.consumed as u64 {
-            step_rollouts.teacher.extend(self.teacher(config, position, progress));
-        }
         Ok(Some(step_rollouts))
     }
 
@@ -127,6 +132,7 @@ impl<'a> Tasks<'a> {
             let (groups, usage, timeline) = (found.groups, found.usage, found.timeline);
             let step = StepRollouts {
                 groups,
+                teacher: self.teacher_rows(next, 0..wanted),
                 consumed: wanted,
                 usage,
                 timeline,
@@ -138,10 +144,27 @@ impl<'a> Tasks<'a> {
         let floor = config.alive_floor();
         let supply = Supply { wanted, max_rounds: rounds + 1, floor };
         let found = collect_alive(&collecting, &mut generator, supply, &mut asked)?;
-        let groups = found.live.into_iter().chain(found.dead).collect();
+        // A step is as many groups as were wanted. Where fewer are alive, dead ones of the first round fill
+        // it up: as many of these are left as later rounds found no group for.
+        let places = found.live_places.into_iter().chain(found.dead_places);
+        let teacher = self.teacher_rows(next, places.take(wanted));
+        let groups: Vec<Group> = found.live.into_iter().chain(found.dead).collect();
+        let replaced = groups.len().saturating_sub(wanted);
         let (consumed, usage, timeline) = (found.consumed, found.usage, found.timeline);
-        let step = StepRollouts { groups, consumed, usage, timeline, ..StepRollouts::default() };
-        Ok(StepRollouts { thinking_opened, ..step })
+        let step = StepRollouts { groups, replaced, teacher, consumed, ..StepRollouts::default() };
+        Ok(StepRollouts { usage, timeline, thinking_opened, ..step })
+    }
+
+    /// Rows of the teacher for tasks of a step, by their places among those that it drew.
+    fn teacher_rows(
+        &mut self,
+        next: NextStep<'_>,
+        places: impl Iterator<Item = usize>,
+    ) -> Vec<Example> {
+        let NextStep { collection, progress, .. } = next;
+        let rows =
+            |place| self.teacher(collection.config, progress.position + place as u64, progress);
+        places.flat_map(rows).collect()
     }
 
     /// Rows of the teacher for the task at a position, another choice each time.

@@ -49,12 +49,31 @@ fn dead_groups_are_measured_for_the_budget() {
 }
 
 #[test]
-fn without_a_budget_nothing_is_held_back() {
+fn without_a_budget_nothing_is_held_back_and_the_divergence_is_measured_after_the_updates() {
     let mut school = School::new();
     school.config.grpo.kl_coef = 0.0;
     school.grpo("run").unwrap();
-    for (_, values) in school.metrics("run") {
+    for (step, values) in school.metrics("run") {
         assert_eq!(values["teacher_sft/weight"].to_bits(), 0.3_f64.to_bits());
-        assert!(!values.contains_key("grpo/kl_divergence"), "nobody asked: {values:?}");
+        assert!(values["grpo/kl_divergence"] > 1e-9, "of the first step too, {step}: {values:?}");
     }
+    // On sixteen or fewer rollouts of a step, the mean over every second is near that over all.
+    school.config.dual_source.kl_budget = 1e9;
+    school.grpo("budget").unwrap();
+    let last = |run: &str| school.metrics(run).pop().unwrap().1["grpo/kl_divergence"];
+    assert!(
+        (0.2..5.0).contains(&(last("run") / last("budget"))),
+        "{} {}",
+        last("run"),
+        last("budget")
+    );
+}
+
+#[test]
+fn with_every_weight_trained_no_second_model_is_loaded_to_measure_by() {
+    let mut school = School::new();
+    school.config.grpo.kl_coef = 0.0;
+    school.config.training.train = whetstone_core::config::Trained::Full;
+    school.grpo("run").unwrap();
+    assert!(!school.metrics("run")[1].1.contains_key("grpo/kl_divergence"));
 }

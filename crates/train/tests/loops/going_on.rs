@@ -37,14 +37,14 @@ fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
 
 /// The second run has what the first one has.
 #[track_caller]
-fn same(school: &School, one: &str, other: &str) {
+pub(crate) fn same(school: &School, one: &str, other: &str) {
     assert!(school.files(one, "outputs/final_model") == school.files(other, "outputs/final_model"));
     assert_eq!(plain(school, one), plain(school, other));
     assert!(rollouts(school, one) == rollouts(school, other));
 }
 
 /// Tells the training to stop when so many steps are done.
-fn stop_after(school: &School, run: &str, step: u64) -> Result<Ended, TrainError> {
+pub(crate) fn stop_after(school: &School, run: &str, step: u64) -> Result<Ended, TrainError> {
     let (session, checkpoint) = school.resume(run, STAGE)?;
     let stop = AtomicBool::new(false);
     let on_step = |report: &StepReport| {

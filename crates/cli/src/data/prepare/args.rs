@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use whetstone_core::Seed;
+use whetstone_core::config::Config;
 use whetstone_data::prepare::{DEFAULT_NGRAM, Split};
 use whetstone_data::source::{Difficulty, MbppVariant};
 use whetstone_recipe::datasets::SourcesNamed;
-use whetstone_recipe::preparing::PrepareRequest;
+use whetstone_recipe::preparing::{self, PrepareRequest};
 
 use super::solver_args::SolverArgs;
 use crate::cli::ConfigArgs;
@@ -61,7 +62,8 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "N")]
     pub embedded: Option<usize>,
 
-    /// Generate embedded tasks of these families only; an unknown name lists them all
+    /// Generate embedded tasks of these families only; an unknown name lists them all [default: those that the embedded
+    /// student knows if `student.model_name` is `embedded`, else all]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "embedded")]
     pub families: Vec<String>,
 
@@ -121,11 +123,11 @@ impl PrepareArgs {
     }
 
     /// The tasks to prepare.
-    pub(super) fn request(&self, seed: Seed) -> PrepareRequest {
+    pub(super) fn request(&self, seed: Seed, config: &Config) -> PrepareRequest {
         PrepareRequest {
             named: self.named(),
             embedded: self.embedded,
-            families: self.families.clone(),
+            families: preparing::families(&self.families, config),
             solver: self.solver.request(),
             models: self.solver.models_request(),
             decontaminate: self.decontaminate.clone(),

@@ -21,11 +21,15 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
     let start = Instant::now();
     let config = load(&args.config)?.config;
     let seed = Seed::new(args.seed.unwrap_or(config.seed));
-    let report = preparing::run(&args.request(seed), &printer)?;
+    let request = args.request(seed, &config);
+    let report = preparing::run(&request, &printer)?;
     if args.json {
         printer.json(&report)?;
     } else {
         summary::print(&report, &args.out, start.elapsed(), printer)?;
+        if let Some(sentence) = preparing::families_note(&request) {
+            printer.note(sentence);
+        }
         if report.train.tasks > 0 {
             next(args).say(printer);
         }

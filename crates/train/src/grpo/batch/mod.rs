@@ -1,7 +1,9 @@
 //! The training batch of a step: rollouts with their advantages, the teacher's rows, self-SFT rows.
 //!
 //! Every judged rollout of the step counts in the normaliser, also where its group is dead: it has an
-//! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). A completion that the
+//! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). Groups in whose place
+//! dynamic sampling drew others count nowhere: a step has as many groups after ten rounds as after one,
+//! and its gradient the same length. A completion that the
 //! length limit cut off counts nowhere, if the settings mask it (DAPO, arXiv:2503.14476, section 3.4); its
 //! reward is still part of the mean that its group is measured against.
 //!
@@ -10,6 +12,7 @@
 //! template rewrites earlier turns, begins another sequence. With `grpo.advantage_by = "step"` a turn's tokens
 //! have an advantage of their own ([`turns`]).
 
+mod mini_batches;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -22,6 +25,7 @@ use whetstone_algo::{Advantages, Mean, OwnedAdvantages, Totals};
 use whetstone_core::config::{Config, DeadGroups};
 use whetstone_rollout::collect::{Group, Turn};
 
+pub(super) use self::mini_batches::{MiniBatch, MiniBatchPass};
 use self::turns::turn_advantages;
 use super::best::best;
 use super::budget;
@@ -101,6 +105,7 @@ impl Batch {
     pub(super) fn new(config: &Config, step_rollouts: &StepRollouts) -> Result<Self, TrainError> {
         let rule = GroupRule::new(config);
         let mut batch = Self { teacher: step_rollouts.teacher.clone(), ..Self::default() };
+        let counting = step_rollouts.counting();
         for (at, group) in step_rollouts.groups.iter().enumerate() {
             let turns = turn_advantages(config, step_rollouts, at)?;
             let advantages = match &turns {
@@ -114,7 +119,7 @@ impl Batch {
             batch.dead_groups += usize::from(is_dead);
             batch.solved_groups += usize::from(is_dead && group.is_solved());
             batch.unsolved_groups += usize::from(is_dead && group.is_unsolved());
-            if !is_dead || config.grpo.dead_groups == DeadGroups::Keep {
+            if at < counting && (!is_dead || config.grpo.dead_groups == DeadGroups::Keep) {
                 let (advantages, turns) = (&advantages, turns.as_deref());
                 batch.add(config, &GroupAdvantages { at, group, advantages, turns, is_dead });
             } else if budget::is_set(config) {
@@ -198,9 +203,10 @@ impl Batch {
             }
         }
         let rule = GroupRule::new(config);
+        let counting = step_rollouts.counting();
         for ((at, group), charges) in step_rollouts.groups.iter().enumerate().zip(&charges) {
-            let is_left_out =
-                config.grpo.dead_groups == DeadGroups::LeaveOut && group.is_dead(rule.floor);
+            let is_left_out = at >= counting
+                || config.grpo.dead_groups == DeadGroups::LeaveOut && group.is_dead(rule.floor);
             if !is_left_out {
                 let compared = group.compared();
                 self.advantages[at] = advantage::of_charged_group(&compared, charges, rule)?;

@@ -88,6 +88,21 @@ fn dead_groups_that_are_left_out_count_nowhere() {
 }
 
 #[test]
+fn a_group_in_whose_place_another_was_drawn_counts_nowhere() {
+    let worth = |worth| vec![rollout(0, &[7, 7], worth), rollout(1, &[8], 0.0)];
+    let groups =
+        vec![group("live", worth(1.0)), group("dead", worth(0.0)), group("more", worth(0.0))];
+    let step_rollouts = StepRollouts { groups, replaced: 1, ..StepRollouts::default() };
+    let mut config = settings();
+    let found = Batch::new(&config, &step_rollouts).unwrap();
+    assert_eq!((found.dead_groups, found.totals), (2, Totals { tokens: 6, episodes: 4 }));
+    assert_eq!(found.advantages.len(), 3, "recorded all the same");
+    config.grpo.dead_groups = DeadGroups::LeaveOut;
+    let found = Batch::new(&config, &step_rollouts).unwrap();
+    assert_eq!(found.totals, Totals { tokens: 3, episodes: 2 });
+}
+
+#[test]
 fn an_episode_of_two_turns_counts_once() {
     let mut long = rollout(0, &[7, 7], 1.0);
     long.turns.push(rollout(0, &[8, 8, 8], 1.0).turns.remove(0));

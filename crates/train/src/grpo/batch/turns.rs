@@ -6,10 +6,12 @@
 
 use whetstone_algo::advantage::{EpisodeTurns, GroupRule, of_turns};
 use whetstone_core::config::{AdvantageOf, Config};
+use whetstone_core::group::GroupReward;
+use whetstone_core::reward::PROCESS;
 use whetstone_rollout::collect::Rollout;
 
 use crate::error::TrainError;
-use crate::rollouts::process::{cap, without_process};
+use crate::rollouts::process::cap;
 use crate::rollouts::tasks::StepRollouts;
 
 /// The advantage of each turn of each rollout of a group; none where the settings, or the episodes, have one
@@ -45,8 +47,12 @@ fn process(rollout: &Rollout, probabilities: Option<&Vec<f64>>) -> Option<Vec<f6
 }
 
 fn episode<'a>(rollout: &Rollout, process: &'a [f64]) -> EpisodeTurns<'a> {
-    let reward = without_process(&rollout.outcome.reward);
-    let most = (!rollout.outcome.is_solved()).then(|| cap(reward));
+    let mut reward = GroupReward::from(&rollout.outcome.reward);
+    if rollout.outcome.reward.terms().contains_key(PROCESS) {
+        reward.model = None;
+    }
+    let total = reward.judged + reward.model.map_or(0.0, |model| model.paid);
+    let most = (!rollout.outcome.is_solved()).then(|| cap(total) - total);
     EpisodeTurns { reward, process, most }
 }
 
@@ -109,12 +115,12 @@ mod tests {
         assert!(all && found.len() == expected.len(), "{found:?} is not {expected:?}");
     }
 
-    /// Returns 1.1 and 1.2 of the solved episode and 0 of the other: the mean is 23/30.
+    /// Returns 1.1 and 1.2 of the solved episode, 1.15 on average, and 0 of the other: the mean is 0.575.
     #[test]
     fn a_turns_tokens_have_its_own_advantage_and_what_the_model_was_shown_has_none() {
         let groups = vec![group("a", vec![episode(1.0, &[false, true]), episode(0.0, &[false])])];
         let found = batch(&config(), groups, Vec::new());
-        let (first, second, other): (f64, f64, f64) = (1.0 / 3.0, 13.0 / 30.0, -23.0 / 30.0);
+        let (first, second, other): (f64, f64, f64) = (1.1 - 0.575, 1.2 - 0.575, -0.575);
         near(tokens(&found.sequences[0]), &[first, first, 0.0, 0.0, second]);
         assert_eq!(found.sequences[0].example.mask(), [true, true, false, false, true]);
         near(tokens(&found.sequences[1]), &[other, other]);
@@ -122,12 +128,12 @@ mod tests {
         assert_eq!(found.dead_groups, 0);
     }
 
-    /// Probabilities of 0.5 and 1.0, then 0.5: returns 1.15, 1.2 and 0.1.
+    /// Probabilities of 0.5 and 1.0, then 0.5: returns 1.15 and 1.2, 1.175 on average, and 0.1.
     #[test]
     fn probabilities_come_before_labels() {
         let groups = vec![group("a", vec![episode(1.0, &[false, true]), episode(0.0, &[false])])];
         let found = batch(&config(), groups, vec![vec![vec![0.5, 1.0], vec![0.5]]]);
-        let mean = (1.15 + 1.2 + 0.1) / 3.0;
+        let mean = 0.6375;
         near(tokens(&found.sequences[0]), &[1.15 - mean, 1.15 - mean, 0.0, 0.0, 1.2 - mean]);
         near(tokens(&found.sequences[1]), &[0.1 - mean, 0.1 - mean]);
     }
