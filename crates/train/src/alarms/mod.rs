@@ -125,4 +125,8 @@ impl Alarms {
 }
 
 #[cfg(test)]
+mod curriculum_tests;
+#[cfg(test)]
+mod ppo_tests;
+#[cfg(test)]
 mod tests;

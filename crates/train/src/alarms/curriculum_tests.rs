@@ -2,7 +2,9 @@
 
 use whetstone_core::config::Curriculum;
 
+use super::tests::{put, ringing_in};
 use super::*;
+use crate::grpo;
 
 /// The alarms of a training with these curricula of `[grpo]` and `[ppo]`, whose pass rate falls and whose
 /// groups die.

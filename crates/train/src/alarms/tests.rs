@@ -1,15 +1,12 @@
 //! Each alarm in a training that is made to ring it, and none in one that goes well.
 
-mod curricula;
-mod ppo_runs;
-
 use whetstone_core::config::TestsWorth;
 
 use super::*;
 use crate::grpo;
 
 /// A step of a training that goes well, with the noise of its tasks: numbers that jump by a tenth.
-fn healthy(step: u64) -> BTreeMap<String, f64> {
+pub(super) fn healthy(step: u64) -> BTreeMap<String, f64> {
     #[expect(clippy::cast_precision_loss, reason = "a few steps")]
     let (time, jump) = (step as f64 / 100.0, ((step * 7919) % 13) as f64 / 6.0 - 1.0);
     let mut values: BTreeMap<String, f64> = [
@@ -37,7 +34,7 @@ fn healthy(step: u64) -> BTreeMap<String, f64> {
     values
 }
 
-fn suspects(term: &str) -> Vec<Suspect> {
+pub(super) fn suspects(term: &str) -> Vec<Suspect> {
     vec![Suspect { prompt_id: format!("about/{term}"), group_id: 3 }]
 }
 
@@ -52,7 +49,10 @@ fn ringing(change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
     ringing_in(with_budget(0.5), change)
 }
 
-fn ringing_in(mut alarms: Alarms, change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
+pub(super) fn ringing_in(
+    mut alarms: Alarms,
+    change: impl Fn(u64, &mut BTreeMap<String, f64>),
+) -> Vec<Alarm> {
     let step = |step| {
         let mut values = healthy(step);
         change(step, &mut values);
@@ -61,7 +61,7 @@ fn ringing_in(mut alarms: Alarms, change: impl Fn(u64, &mut BTreeMap<String, f64
     (1..=100).flat_map(step).collect()
 }
 
-fn put(values: &mut BTreeMap<String, f64>, name: &str, value: f64) {
+pub(super) fn put(values: &mut BTreeMap<String, f64>, name: &str, value: f64) {
     values.insert(name.to_owned(), value);
 }
 

@@ -1,5 +1,6 @@
 //! The alarms of PPO, each in a training that is made to ring it, and none in one that goes well.
 
+use super::tests::{healthy, put, suspects};
 use super::*;
 
 /// A step of PPO that goes well.
