@@ -40,7 +40,7 @@ use whetstone_record::event::Suspect;
 
 use self::history::History;
 use self::rules::{DueAlarm, Rules, Trainer};
-use crate::ppo;
+use crate::ppo::STAGE as PPO;
 
 /// Steps for which an alarm must not have been due before it rings again.
 pub const QUIET_STEPS: u64 = 50;
@@ -78,7 +78,7 @@ pub(crate) struct Alarms {
 impl Alarms {
     /// Those of a training with this name.
     pub(crate) fn new(config: &Config, stage: &str) -> Self {
-        let is_ppo = stage == ppo::STAGE;
+        let is_ppo = stage == PPO;
         let (trainer, curriculum) = if is_ppo {
             (Trainer::Ppo, config.ppo.curriculum)
         } else {
@@ -124,5 +124,9 @@ impl Alarms {
     }
 }
 
+#[cfg(test)]
+mod curriculum_tests;
+#[cfg(test)]
+mod ppo_tests;
 #[cfg(test)]
 mod tests;

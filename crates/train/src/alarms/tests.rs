@@ -1,12 +1,12 @@
 //! Each alarm in a training that is made to ring it, and none in one that goes well.
 
-use whetstone_core::config::{Curriculum, TestsWorth};
+use whetstone_core::config::TestsWorth;
 
 use super::*;
 use crate::grpo;
 
 /// A step of a training that goes well, with the noise of its tasks: numbers that jump by a tenth.
-fn healthy(step: u64) -> BTreeMap<String, f64> {
+pub(super) fn healthy(step: u64) -> BTreeMap<String, f64> {
     #[expect(clippy::cast_precision_loss, reason = "a few steps")]
     let (time, jump) = (step as f64 / 100.0, ((step * 7919) % 13) as f64 / 6.0 - 1.0);
     let mut values: BTreeMap<String, f64> = [
@@ -34,7 +34,7 @@ fn healthy(step: u64) -> BTreeMap<String, f64> {
     values
 }
 
-fn suspects(term: &str) -> Vec<Suspect> {
+pub(super) fn suspects(term: &str) -> Vec<Suspect> {
     vec![Suspect { prompt_id: format!("about/{term}"), group_id: 3 }]
 }
 
@@ -49,7 +49,10 @@ fn ringing(change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
     ringing_in(with_budget(0.5), change)
 }
 
-fn ringing_in(mut alarms: Alarms, change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
+pub(super) fn ringing_in(
+    mut alarms: Alarms,
+    change: impl Fn(u64, &mut BTreeMap<String, f64>),
+) -> Vec<Alarm> {
     let step = |step| {
         let mut values = healthy(step);
         change(step, &mut values);
@@ -58,7 +61,7 @@ fn ringing_in(mut alarms: Alarms, change: impl Fn(u64, &mut BTreeMap<String, f64
     (1..=100).flat_map(step).collect()
 }
 
-fn put(values: &mut BTreeMap<String, f64>, name: &str, value: f64) {
+pub(super) fn put(values: &mut BTreeMap<String, f64>, name: &str, value: f64) {
     values.insert(name.to_owned(), value);
 }
 
@@ -252,114 +255,9 @@ fn a_student_that_gets_worse() {
     assert!(found[0].message.contains("1.9 % were in the beginning"), "{found:#?}");
 }
 
-/// The alarms of a training with these curricula of `[grpo]` and `[ppo]`, whose pass rate falls and whose
-/// groups die.
-fn codes_where_passes_fall(stage: &str, grpo: Curriculum, ppo: Curriculum) -> Vec<&'static str> {
-    let mut config = Config::default();
-    (config.grpo.curriculum, config.ppo.curriculum) = (grpo, ppo);
-    let change = |step, values: &mut BTreeMap<String, f64>| {
-        let rate = if stage == ppo::STAGE { "ppo/pass_rate" } else { "grpo/pass_rate" };
-        values.remove("grpo/pass_rate");
-        put(values, rate, if step > 20 { 0.06 } else { 0.3 });
-        put(values, "grpo/dead_groups", if step > 20 { 16.0 } else { 7.0 });
-    };
-    let found = ringing_in(Alarms::new(&config, stage), change);
-    let mut codes: Vec<&str> = found.iter().map(|alarm| alarm.code).collect();
-    codes.sort_unstable();
-    codes.dedup();
-    codes
-}
-
-#[test]
-fn an_order_of_tasks_that_is_not_shuffled_silences_what_it_explains() {
-    use Curriculum::{Difficulty, PassRate, Shuffled};
-    let of_grpo = |curriculum| codes_where_passes_fall(grpo::STAGE, curriculum, Shuffled);
-    assert_eq!(of_grpo(Shuffled), ["dead_groups", "passes_fall"]);
-    assert_eq!(of_grpo(Difficulty), ["dead_groups"]);
-    assert_eq!(of_grpo(PassRate), [""; 0]);
-}
-
-#[test]
-fn the_section_of_the_training_that_runs_is_read() {
-    use Curriculum::{Difficulty, Shuffled};
-    let of_ppo = |grpo, ppo| codes_where_passes_fall(ppo::STAGE, grpo, ppo);
-    assert_eq!(of_ppo(Difficulty, Shuffled), ["dead_groups", "passes_fall"]);
-    assert_eq!(of_ppo(Shuffled, Difficulty), ["dead_groups"]);
-}
-
-/// A step of PPO that goes well.
-fn healthy_ppo(step: u64) -> BTreeMap<String, f64> {
-    let ppo_name = |name: String| match name.as_str() {
-        "grpo/kl_divergence" => "ppo/reference_kl".to_owned(),
-        _ => name.replace("grpo/", "ppo/"),
-    };
-    let mut values: BTreeMap<String, f64> =
-        healthy(step).into_iter().map(|(name, value)| (ppo_name(name), value)).collect();
-    let jump = values["ppo/entropy"];
-    // A new critic knows nothing, and is a little better than the mean in the end.
-    put(&mut values, "ppo/explained_variance", if step < 10 { -0.5 } else { 0.1 + jump });
-    put(&mut values, "ppo/updates", 24.0);
-    put(&mut values, "ppo/skipped_mini_batches", 8.0);
-    values
-}
-
-fn ringing_in_ppo(change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
-    let mut config = Config::default();
-    config.dual_source.kl_budget = 0.5;
-    let mut alarms = Alarms::new(&config, ppo::STAGE);
-    let step = |step| {
-        let mut values = healthy_ppo(step);
-        change(step, &mut values);
-        alarms.see(step, &values, &suspects)
-    };
-    (1..=100).flat_map(step).collect()
-}
-
-#[track_caller]
-fn check_ppo(name: &str, planted: [f64; 2], expected: (u64, &str)) -> String {
-    let found = ringing_in_ppo(|step, values| {
-        put(values, name, if step > 30 { planted[1] } else { planted[0] });
-    });
-    let rung: Vec<(u64, &str)> = found.iter().map(|alarm| (alarm.step, alarm.code)).collect();
-    assert_eq!(rung, [expected], "{found:#?}");
-    found[0].message.clone()
-}
-
-#[test]
-fn a_ppo_that_goes_well_rings_nothing() {
-    assert_eq!(ringing_in_ppo(|_, _| ()), []);
-}
-
-#[test]
-fn a_policy_of_ppo_that_is_past_the_budget() {
-    // The mean of ten steps is past 0.5 with the ninth.
-    let said = check_ppo("ppo/reference_kl", [0.1, 0.6], (39, "kl_over_budget"));
-    assert!(said.contains("Lower `ppo.learning_rate`, or raise `ppo.kl_coef`"), "{said}");
-}
-
-#[test]
-fn a_critic_that_is_worse_than_the_mean() {
-    // Of ten steps at 0.2 so many are at -0.2: with seven the mean is -0.08, and twice its error 0.122; with
-    // eight -0.12 and 0.107.
-    let said = check_ppo("ppo/explained_variance", [0.2, -0.2], (38, "critic_explains_nothing"));
-    assert!(said.starts_with("the critic explains -0.12 of the variance"), "{said}");
-    // From the beginning, it rings once the critic has had twenty steps.
-    check_ppo("ppo/explained_variance", [-0.2, -0.2], (20, "critic_explains_nothing"));
-}
-
-#[test]
-fn a_ppo_that_leaves_most_mini_batches_out() {
-    // 40 of 64 are left out: with ten steps at 8 of 32 before, the mean is above a half after seven at 40.
-    let said = check_ppo("ppo/skipped_mini_batches", [8.0, 40.0], (37, "mini_batches_skipped"));
-    assert!(said.starts_with("51.2 % of the mini-batches"), "{said}");
-}
-
 #[test]
 fn samples_that_become_noise() {
     // The first ten steps are at 0.1; the mean of ten is above 0.2 with the sixth at 0.28: 0.208.
-    let said = check_ppo("ppo/entropy", [0.1, 0.28], (36, "entropy_rises"));
-    assert!(said.contains("from 0.100 to 0.208"), "{said}");
-    assert!(said.contains("lower `ppo.learning_rate` or `ppo.entropy_coef`"), "{said}");
     let noise = |step, values: &mut BTreeMap<String, f64>| {
         put(values, "grpo/entropy", if step > 40 { 0.28 } else { 0.1 });
     };

@@ -32,7 +32,7 @@ use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
 
-pub use self::progress::PpoProgress;
+pub use self::progress::{PpoProgress, STAGE};
 
 use self::experience::Experiences;
 use self::learn::{Learner, Work};
@@ -50,9 +50,6 @@ use crate::rollouts::{Collection, held_out};
 use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Warning, Watch};
-
-/// The name of this training in events and checkpoints.
-pub const STAGE: &str = "ppo";
 
 /// A training with PPO, new or resumed.
 #[derive(Clone, Copy)]

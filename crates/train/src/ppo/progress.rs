@@ -3,6 +3,9 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use whetstone_core::config::PpoConfig;
 
+/// The name of this training in events and checkpoints.
+pub const STAGE: &str = "ppo";
+
 /// Rewards that are looked back at.
 pub(super) const KEPT: usize = 40;
 
