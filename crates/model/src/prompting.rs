@@ -100,7 +100,7 @@ pub fn settle(
     }
     if settled.template == AUTO {
         let is_tags = settled.thinking == ThinkingMode::Tags;
-        settled.template = if is_tags { "unified" } else { "plain" }.to_owned();
+        if is_tags { "unified" } else { "plain" }.clone_into(&mut settled.template);
     }
     settled
 }

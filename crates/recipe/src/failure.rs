@@ -347,22 +347,13 @@ impl Failure {
             return Some(Cow::Borrowed(hint));
         }
         let known = match self {
-            Self::Hub { flag, source, .. } => {
-                return Some(format!("{}: `{flag} PATH`", source.hint()).into());
-            }
-            Self::HubModel { source, .. } => return Some(source.hint().into()),
-            Self::ServerFlag(err) => return err.hint_for("`--server`").map(Cow::Owned),
-            Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
-                return Some(registry::hint(err).into());
-            }
-            Self::Family { .. } => {
-                let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
-                return Some(format!("there are {all}").into());
-            }
-            Self::SolverFamily { .. } => {
-                let all = whetstone_data::solver::families().collect::<Vec<_>>().join(", ");
-                return Some(format!("there are {all}").into());
-            }
+            Self::Hub { .. }
+            | Self::HubModel { .. }
+            | Self::ServerFlag(_)
+            | Self::Environment(_)
+            | Self::Score(ScoreError::Environment(_))
+            | Self::Family { .. }
+            | Self::SolverFamily { .. } => return self.composed_hint().map(Cow::Owned),
             Self::Generate(_) => Some(
                 "allow more kinds with `--injections`, or other sizes with `--iis` and `--size`",
             ),
@@ -428,6 +419,21 @@ impl Failure {
             Self::Io { source, .. } => write_hint(source),
         };
         known.map(Cow::Borrowed)
+    }
+
+    /// The hint of a failure that names what there is.
+    fn composed_hint(&self) -> Option<String> {
+        match self {
+            Self::Hub { flag, source, .. } => Some(format!("{}: `{flag} PATH`", source.hint())),
+            Self::HubModel { source, .. } => Some(source.hint().into()),
+            Self::ServerFlag(err) => err.hint_for("`--server`"),
+            Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
+                Some(registry::hint(err))
+            }
+            Self::Family { .. } => Some(there_are(whetstone_data::embedded::families())),
+            Self::SolverFamily { .. } => Some(there_are(whetstone_data::solver::families())),
+            _ => None,
+        }
     }
 
     /// The command that creates a missing file.
@@ -535,4 +541,8 @@ fn bad_line(path: &Path, bad: &BadLine) -> String {
 fn more(count: u64, shown: usize) -> Option<String> {
     let more = count.saturating_sub(shown as u64);
     (more > 0).then(|| format!("and {more} more"))
+}
+/// The names there are.
+fn there_are(names: impl Iterator<Item = &'static str>) -> String {
+    format!("there are {}", names.collect::<Vec<_>>().join(", "))
 }

@@ -189,7 +189,7 @@ impl Gathered {
                 let rank = Rank::DataSet(found.kind.unwrap_or(DataSet::Tasks));
                 let part = split.part(found.kind, &task.id);
                 let mbpp = found.mbpp;
-                let entry = PreparedTask { part, mbpp, ..known.entry(&task, line, source, rank) };
+                let entry = PreparedTask { mbpp, part, ..known.entry(&task, line, source, rank) };
                 self.add(entry, found.file, found.row);
             }
             What::Bad(reason) => {

@@ -20,7 +20,9 @@ impl Baseline {
     pub fn of(results: Results, template: &str) -> Option<Self> {
         let Results { pass_at_k, code, cut_off, mean_tokens, mut by_task, settings, .. } = results;
         // Figures of these programs are compared nowhere.
-        by_task.iter_mut().for_each(|task| task.figures.clear());
+        for task in &mut by_task {
+            task.figures.clear();
+        }
         let template = template.to_owned();
         let prompt = settings.get(PROMPT).cloned().unwrap_or_default();
         let greedy = *pass_at_k.get(&1)?;

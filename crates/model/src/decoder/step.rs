@@ -223,7 +223,7 @@ impl Decoder {
             last.push(step.ids.len() as u32 - 1);
         }
         let last = self.device.upload(&last);
-        let x = self.paged_rows(cache, &step, Paged { stored: Stored::Any, stop })?;
+        let x = self.paged_rows(cache, &step, &Paged { stored: Stored::Any, stop })?;
         let mut ends = self.device.take(sequences.len() * self.sizes.width);
         embedding::gather(&self.device, &mut ends.view_mut(), x.view(), last.view());
         drop(x);
@@ -236,13 +236,18 @@ impl Decoder {
     ///
     /// Never: nobody stops it between layers.
     pub fn step(&self, cache: &mut Cache, step: &DecodeStep) -> Buffer<f32> {
-        let x = self.paged_rows(cache, step, Paged { stored: Stored::Last, stop: NEVER });
+        let x = self.paged_rows(cache, step, &Paged { stored: Stored::Last, stop: NEVER });
         self.logits(x.expect("nobody stops it").view())
     }
 
     /// Rows that attend to pages, through all layers.
-    fn paged_rows(&self, cache: &mut Cache, step: &DecodeStep, paged: Paged<'_>) -> Option<Buffer> {
-        let Paged { stored, stop } = paged;
+    fn paged_rows(
+        &self,
+        cache: &mut Cache,
+        step: &DecodeStep,
+        paged: &Paged<'_>,
+    ) -> Option<Buffer> {
+        let Paged { stored, stop } = *paged;
         let device = &self.device;
         let [ids, positions, slots] =
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
