@@ -16,14 +16,11 @@
 //! | `thinking` | with its thinking as a part of the answer |
 //!
 //! `programs TASKS FILE` prints each program, whole and as `eval.sanitize = "entry_point"` judges it, as JSON lines.
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a tool for whoever changes extraction"
-)]
+#![expect(clippy::unwrap_used, reason = "a tool for whoever changes extraction")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde_json::json;
@@ -43,7 +40,11 @@ fn main() {
         ["table", files @ ..] => table(files),
         ["rewrite", rule, file] => rewrite(rule, file),
         ["programs", tasks, file] => on_big_stack(|stack| programs(tasks, file, stack)).unwrap(),
-        _ => println!("extraction table FILE… | rewrite RULE FILE | programs TASKS FILE"),
+        _ => writeln!(
+            io::stdout(),
+            "extraction table FILE… | rewrite RULE FILE | programs TASKS FILE"
+        )
+        .unwrap(),
     }
 }
 
@@ -72,14 +73,15 @@ fn table(files: &[&str]) {
             }
         }
     }
-    println!("| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    writeln!(io::stdout(), "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()))
+        .unwrap();
     for (property, by_file) in tallies {
         let cell = |at| {
             let Tally { replies, passes } = by_file.get(&at).copied().unwrap_or_default();
             if passes == 0 { replies.to_string() } else { format!("{replies} ({passes} pass)") }
         };
         let cells: Vec<String> = (0..names.len()).map(cell).collect();
-        println!("| {property} | {} |", cells.join(" | "));
+        writeln!(io::stdout(), "| {property} | {} |", cells.join(" | ")).unwrap();
     }
 }
 
@@ -133,7 +135,7 @@ fn rewrite(rule: &str, file: &str) {
             _ => panic!("no rule {rule}"),
         };
         line.score = None;
-        println!("{}", line.to_line());
+        writeln!(io::stdout(), "{}", line.to_line()).unwrap();
     }
 }
 
@@ -149,7 +151,7 @@ fn programs(tasks: &str, file: &str, stack: &BigStack) {
             Reading::Settled(_) => None,
         };
         let said = json!({"prompt_id": line.prompt_id, "text": line.text, "whole": source(&whole), "part": source(&part)});
-        println!("{said}");
+        writeln!(io::stdout(), "{said}").unwrap();
     }
 }
 

@@ -311,7 +311,7 @@ mod tests {
         let tallies: Vec<Tally> = other.by_task.iter().map(TaskCount::tally).collect();
         let settings = BTreeMap::from([("prompt".to_owned(), "evalplus-1".to_owned())]);
         let pass_at_k = [(1, pass_at_k(&tallies, 1).unwrap())].into();
-        let other = Results { settings, pass_at_k, ..other };
+        let other = Results { pass_at_k, settings, ..other };
         before.baseline_prompts = vec![Baseline::of(other, "evalplus").unwrap()];
         let found = Comparison::new(&before, &after, &[]).unwrap().over_best_prompt.unwrap();
         assert_eq!(found.prompt, "evalplus-1");

@@ -201,10 +201,13 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(target: Target, memory: SamplingMemory, sequences: usize, expected: (usize, u64)) {
+    fn check(target: Target, memory: SamplingMemory, sequences: usize, expected: Limits) {
         let job = SamplingJob { sequences, tokens: 31 * PAGE };
-        let Limits { cache_bytes, sequences } = memory.limits(target, job);
-        assert_eq!((sequences, cache_bytes as u64 / MIB), expected, "{memory:?}");
+        assert_eq!(memory.limits(target, job), expected, "{memory:?}");
+    }
+
+    fn limits(sequences: usize, cache_mib: usize) -> Limits {
+        Limits { sequences, cache_bytes: cache_mib << 20 }
     }
 
     #[test]
@@ -212,25 +215,25 @@ mod tests {
         let cuda = Target::Cuda;
         // 128 - 8 - 3 - 27 GiB are 90, of which 80 are room: 512 rows and 79 GiB + 128 MiB, of which 1025 sequences
         // can fill 32 GiB + 32 MiB.
-        check(cuda, memory(128, 27), 1024, (512, 32 * 1024 + 32));
+        check(cuda, memory(128, 27), 1024, limits(512, 32 * 1024 + 32));
         // A job of 100 has 100 rows, and 101 sequences fill 3232 MiB.
-        check(cuda, memory(128, 27), 100, (100, 3232));
-        check(cuda, memory(128, 27), 1, (1, 64));
+        check(cuda, memory(128, 27), 100, limits(100, 3232));
+        check(cuda, memory(128, 27), 1, limits(1, 64));
         // 32 - 2 - 3 - 9 are 18, of which 16 are room: 448 rows take 14 GiB and 768 MiB, 512 rows 16 GiB and 896 MiB.
-        check(cuda, memory(32, 9), 1024, (448, 16 * 1024 - 768));
+        check(cuda, memory(32, 9), 1024, limits(448, 16 * 1024 - 768));
         // 16 - 1 - 3 are 12: beside 12 of training nothing is left, and 64 rows share 2 GiB with it by turns.
-        check(cuda, memory(16, 12), 1024, (64, 2048));
+        check(cuda, memory(16, 12), 1024, limits(64, 2048));
         // Not even 64 fit: the least cache, which is checked against the device elsewhere.
-        check(cuda, memory(4, 0), 1024, (64, 1024));
+        check(cuda, memory(4, 0), 1024, limits(64, 1024));
     }
 
     #[test]
     fn a_cpu_has_64_rows_and_a_quarter_of_what_is_available() {
         let cpu = Target::Cpu;
         // A quarter of 40 - 1 - 7.
-        check(cpu, memory(40, 7), 1024, (64, 8 * 1024));
-        check(cpu, memory(40, 7), 3, (3, 4 * 32));
-        check(cpu, memory(4, 3), 1024, (64, 1024));
+        check(cpu, memory(40, 7), 1024, limits(64, 8 * 1024));
+        check(cpu, memory(40, 7), 3, limits(3, 4 * 32));
+        check(cpu, memory(4, 3), 1024, limits(64, 1024));
         // One sequence of 2049 pages has more than a quarter of 5 - 1 GiB, and fits into three quarters.
         let job = SamplingJob { sequences: 9, tokens: 2048 * PAGE };
         let bytes = |device_gib| memory(device_gib, 0).limits(cpu, job).cache_bytes as u64 / MIB;

@@ -425,7 +425,7 @@ impl Failure {
     fn composed_hint(&self) -> Option<String> {
         match self {
             Self::Hub { flag, source, .. } => Some(format!("{}: `{flag} PATH`", source.hint())),
-            Self::HubModel { source, .. } => Some(source.hint().into()),
+            Self::HubModel { source, .. } => Some(source.hint()),
             Self::ServerFlag(err) => err.hint_for("`--server`"),
             Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
                 Some(registry::hint(err))

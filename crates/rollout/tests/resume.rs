@@ -64,7 +64,7 @@ fn a_journal_in_the_form_of_earlier_versions_is_resumed() {
     let digest = |name: &str| blake3::hash(bench.read(name).as_bytes()).to_hex().to_string();
     let rules = serde_json::to_string(&format!("{:?}", bench.rules)).unwrap();
     let header = format!(
-        r#"{{"scoring":1,"rollouts":"{}","tasks":"{}","rules":{rules},"cpu_us":5000000,"memory_bytes":536870912,"judge":{{"judge":"a stand-in","interpreter":"none","isolation":"full"}}}}"#,
+        r#"{{"scoring":2,"rollouts":"{}","tasks":"{}","rules":{rules},"cpu_us":5000000,"memory_bytes":536870912,"judge":{{"judge":"a stand-in","interpreter":"none","isolation":"full"}}}}"#,
         digest("rollouts.jsonl"),
         digest("tasks.jsonl"),
     );

@@ -58,6 +58,16 @@ const KEPT: &[Kept] = &[
         reason: "a table of what the command prints as JSON",
     },
     Kept {
+        folder: "core/src",
+        files: &["config/prompt.rs", "prompt/context.rs", "prompt/template.rs"],
+        reason: "a template is one of the settings, and the settings are checked by rendering it",
+    },
+    Kept {
+        folder: "recipe/src",
+        files: &["prompt_lines.rs", "prompts.rs"],
+        reason: "a line of JSON Lines is one form of a given prompt",
+    },
+    Kept {
         folder: "kernels/src",
         files: &["adamw.rs", "cpu/adamw.rs", "cuda/tensors.rs", "norm.rs"],
         reason: OPERATION,

@@ -164,8 +164,8 @@ fn what_is_left_open_is_the_teachers_prompt_and_without_tags_the_plain_one() {
         let settings = PromptConfig { thinking, ..PromptConfig::default() };
         PromptTemplate::of(&settings).unwrap().name()
     };
-    use ThinkingMode::{Auto, Native, Off, Tags};
-    assert_eq!([Auto, Tags, Native, Off].map(of), ["unified", "unified", "plain", "plain"]);
+    let modes = [ThinkingMode::Auto, ThinkingMode::Tags, ThinkingMode::Native, ThinkingMode::Off];
+    assert_eq!(modes.map(of), ["unified", "unified", "plain", "plain"]);
     assert_eq!(PromptConfig::default().template, AUTO);
 }
 

@@ -44,7 +44,8 @@ struct Made {
 fn make(lines: &[Value], per_task: usize, limit: Option<usize>) -> Made {
     let dir = tempfile::tempdir().unwrap();
     let (path, out) = (dir.path().join("rollouts.jsonl"), dir.path().join("traces.jsonl"));
-    fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
     let tasks = [task("a"), task("b"), task("c")];
     let prompt = PromptTemplate::of(&Config::default().prompt).unwrap();
     let summary = sample_traces(&TraceSampling {

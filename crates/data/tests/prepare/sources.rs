@@ -76,6 +76,7 @@ fn two_publications(bench: &Bench) -> [std::path::PathBuf; 2] {
 }
 
 /// The statements' first words by id: `w52x0` is of the sanitized row of task 2.
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 fn statements(lines: &[String]) -> Vec<String> {
     let of = |line: &String| {
         let task: Value = serde_json::from_str(line).unwrap();

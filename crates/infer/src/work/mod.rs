@@ -9,6 +9,8 @@
 //! Prompts may come while others are sampled: they are taken in between two steps. Pages of a conversation stay
 //! until its next turn (`kept`), and a next turn starts before prompts that wait (`start`).
 
+// size: the state of the scheduler and all that changes it.
+
 mod kept;
 mod look;
 mod start;

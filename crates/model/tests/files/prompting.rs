@@ -29,6 +29,7 @@ const MISTRAL: &str = "{{ bos_token }}{% for m in messages %}{% if (m.role == 'u
 const ALWAYS_THINKS: &str =
     "{% for m in messages %}{{ m.content }}\n{% endfor %}assistant\n<think>\n";
 
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 fn chat(source: &str) -> ChatTemplate {
     let specials = Specials {
         bos: Some("<s>".to_owned()),
@@ -43,6 +44,7 @@ fn asked(template: &str, thinking: ThinkingMode) -> PromptConfig {
 }
 
 /// What a model with this chat template reads by these settings.
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 fn read(source: &str, asked: &PromptConfig, messages: &[Message]) -> String {
     let own = chat(source);
     let settled = settle(asked, None, Some(&own));

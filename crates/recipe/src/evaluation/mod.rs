@@ -6,6 +6,8 @@
 //! given samples  ─┘
 //! ```
 
+// size: what is asked for, what comes out, and the order of an evaluation, which all of its sources share.
+
 mod best_of;
 mod dry_run;
 mod given;

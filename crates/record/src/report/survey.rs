@@ -1,5 +1,7 @@
 //! Statistics of the rollouts of every step: counted line by line, without their texts.
 
+// size: one pass over the samples; its parts share what was read.
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 

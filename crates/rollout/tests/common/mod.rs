@@ -64,6 +64,7 @@ pub(crate) fn environments(
 }
 
 /// The environment of programs with a stand-in for the judge.
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 pub(crate) fn programs(judge: Arc<dyn Judging>, rules: Rules, limits: Limits) -> PythonEnvironment {
     let prompt = PromptTemplate::of(&PromptConfig::default()).unwrap();
     PythonEnvironment { judge, rules, prompt, limits, about: None }
