@@ -40,12 +40,12 @@ fn main() {
         ["table", files @ ..] => table(files),
         ["rewrite", rule, file] => rewrite(rule, file),
         ["programs", tasks, file] => on_big_stack(|stack| programs(tasks, file, stack)).unwrap(),
-        _ => writeln!(
-            io::stdout(),
-            "extraction table FILE… | rewrite RULE FILE | programs TASKS FILE"
-        )
-        .unwrap(),
+        _ => say("extraction table FILE… | rewrite RULE FILE | programs TASKS FILE"),
     }
+}
+
+fn say(line: &str) {
+    io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 /// How many replies are such, and how many of those pass.
@@ -73,15 +73,14 @@ fn table(files: &[&str]) {
             }
         }
     }
-    writeln!(io::stdout(), "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()))
-        .unwrap();
+    say(&format!("| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len())));
     for (property, by_file) in tallies {
         let cell = |at| {
             let Tally { replies, passes } = by_file.get(&at).copied().unwrap_or_default();
             if passes == 0 { replies.to_string() } else { format!("{replies} ({passes} pass)") }
         };
         let cells: Vec<String> = (0..names.len()).map(cell).collect();
-        writeln!(io::stdout(), "| {property} | {} |", cells.join(" | ")).unwrap();
+        say(&format!("| {property} | {} |", cells.join(" | ")));
     }
 }
 
@@ -135,7 +134,7 @@ fn rewrite(rule: &str, file: &str) {
             _ => panic!("no rule {rule}"),
         };
         line.score = None;
-        writeln!(io::stdout(), "{}", line.to_line()).unwrap();
+        say(&line.to_line());
     }
 }
 
@@ -151,7 +150,7 @@ fn programs(tasks: &str, file: &str, stack: &BigStack) {
             Reading::Settled(_) => None,
         };
         let said = json!({"prompt_id": line.prompt_id, "text": line.text, "whole": source(&whole), "part": source(&part)});
-        writeln!(io::stdout(), "{said}").unwrap();
+        say(&said.to_string());
     }
 }
 
