@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! whet eval --samples replies.jsonl --tasks tasks.jsonl --out judged/MODEL-PROMPT-TASKS
-//! cargo run --release -p whetstone-env --example extraction -- table judged/*/rollouts.jsonl
+//! cargo run --release -p whetstone-env --example extraction -- table.md table judged/*/rollouts.jsonl
 //! ```
 //!
 //! What another rule would pay is judged: `rewrite RULE` writes the replies of a file so that they are read by that
@@ -15,12 +15,12 @@
 //! | `first` | up to the end of its first block |
 //! | `thinking` | with its thinking as a part of the answer |
 //!
-//! `programs TASKS FILE` prints each program, whole and as `eval.sanitize = "entry_point"` judges it, as JSON lines.
+//! `programs TASKS FILE` writes each program, whole and as `eval.sanitize = "entry_point"` judges it, as JSON lines. The first
+//! argument is the file that takes the result.
 #![expect(clippy::unwrap_used, reason = "a tool for whoever changes extraction")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde_json::json;
@@ -36,16 +36,15 @@ use whetstone_env::python::{Reading, Rules};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args.as_slice() {
-        ["table", files @ ..] => table(files),
-        ["rewrite", rule, file] => rewrite(rule, file),
-        ["programs", tasks, file] => on_big_stack(|stack| programs(tasks, file, stack)).unwrap(),
-        _ => say("extraction table FILE… | rewrite RULE FILE | programs TASKS FILE"),
-    }
-}
-
-fn say(line: &str) {
-    io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
+    let (out, lines) = match args.as_slice() {
+        [out, "table", files @ ..] => (out, table(files)),
+        [out, "rewrite", rule, file] => (out, rewrite(rule, file)),
+        [out, "programs", tasks, file] => {
+            (out, on_big_stack(|stack| programs(tasks, file, stack)).unwrap())
+        }
+        _ => panic!("extraction OUT table FILE… | OUT rewrite RULE FILE | OUT programs TASKS FILE"),
+    };
+    fs::write(out, lines.join("\n") + "\n").unwrap();
 }
 
 /// How many replies are such, and how many of those pass.
@@ -55,7 +54,7 @@ struct Tally {
     passes: u64,
 }
 
-fn table(files: &[&str]) {
+fn table(files: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut tallies: BTreeMap<String, HashMap<usize, Tally>> = BTreeMap::new();
     for file in files {
@@ -73,15 +72,16 @@ fn table(files: &[&str]) {
             }
         }
     }
-    say(&format!("| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len())));
-    for (property, by_file) in tallies {
+    let head = format!("| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    let row = |(property, by_file): (String, HashMap<usize, Tally>)| {
         let cell = |at| {
             let Tally { replies, passes } = by_file.get(&at).copied().unwrap_or_default();
             if passes == 0 { replies.to_string() } else { format!("{replies} ({passes} pass)") }
         };
         let cells: Vec<String> = (0..names.len()).map(cell).collect();
-        say(&format!("| {property} | {} |", cells.join(" | ")));
-    }
+        format!("| {property} | {} |", cells.join(" | "))
+    };
+    std::iter::once(head).chain(tallies.into_iter().map(row)).collect()
 }
 
 /// `MODEL-PROMPT` of `MODEL-PROMPT-TASKS.jsonl`, or of `MODEL-PROMPT-TASKS/rollouts.jsonl`.
@@ -125,8 +125,8 @@ fn properties(line: &RolloutLine) -> Vec<String> {
     found
 }
 
-fn rewrite(rule: &str, file: &str) {
-    for mut line in read(file) {
+fn rewrite(rule: &str, file: &str) -> Vec<String> {
+    let rewritten = |mut line: RolloutLine| {
         line.text = match rule {
             "letter" => by_letter(&line.text),
             "first" => first_block(&line.text).to_owned(),
@@ -134,24 +134,26 @@ fn rewrite(rule: &str, file: &str) {
             _ => panic!("no rule {rule}"),
         };
         line.score = None;
-        say(&line.to_line());
-    }
+        line.to_line()
+    };
+    read(file).into_iter().map(rewritten).collect()
 }
 
-fn programs(tasks: &str, file: &str, stack: &BigStack) {
+fn programs(tasks: &str, file: &str, stack: &BigStack) -> Vec<String> {
     let tasks = read_tasks(Path::new(tasks)).unwrap();
     let tasks: HashMap<&str, &Task> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let whole = Rules::new(RewardConfig::default());
     let part = Rules { sanitize: Sanitize::EntryPoint, ..whole.clone() };
-    for line in read(file) {
-        let Some(task) = tasks.get(line.prompt_id.as_str()) else { continue };
+    let judged = |line: RolloutLine| {
+        let task = tasks.get(line.prompt_id.as_str())?;
         let source = |rules: &Rules| match rules.read(task, Reply::text(&line.text), stack) {
             Reading::Runs(candidate) => Some(candidate.program.source),
             Reading::Settled(_) => None,
         };
         let said = json!({"prompt_id": line.prompt_id, "text": line.text, "whole": source(&whole), "part": source(&part)});
-        say(&said.to_string());
-    }
+        Some(said.to_string())
+    };
+    read(file).into_iter().filter_map(judged).collect()
 }
 
 /// A blank line below a bare fence: the language behind it is no longer the line below.
