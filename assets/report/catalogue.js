@@ -26,6 +26,7 @@ const LEARNING = [
       ["grpo/pass_rate", "all tests pass", 3],
       ["ppo/pass_rate", "all tests pass", 3],
       ["held_out/pass_rate", "all tests pass, held-out tasks", 2],
+      ["held_out/pass_at_n", "held-out tasks with a sample that passes", 7],
       ["code/avg_test_pass_rate", "tests passed", 1],
       ["code/syntax_success_rate", "parses", 5],
       ["held_out/no_code", "no code, held-out tasks", 6],
@@ -75,12 +76,19 @@ const LEARNING = [
     ],
   },
   {
-    title: "Lengths", rollouts: lengths, series: [["rollout/mean_tokens", "mean", 1]],
-    notes: ["Tokens of a completion. Growing lengths without growing reward are a warning sign."],
+    title: "Lengths", rollouts: lengths, series: [
+      ["rollout/mean_tokens", "mean", 1],
+      ["rollout/tokens_passing", "mean, all tests pass", 3],
+      ["rollout/tokens_failing", "mean, others", 4],
+    ],
+    notes: [
+      "Tokens of a completion. Growing lengths without growing reward are a warning sign, and so is a growing " +
+        "distance between completions that pass and those that do not.",
+    ],
   },
   {
     title: "Cut off by the token limit", format: share, from: 0,
-    series: [["rollout/truncated", "cut off", 4]],
+    series: [["rollout/truncated", "cut off", 4], ["rollout/repetition", "end in a repeated n-gram", 6]],
     notes: [
       "A truncated completion rarely has a complete program. If this grows, raise the limit or look at the " +
         "lengths.",
@@ -344,8 +352,8 @@ const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL, ...P
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "code/no_code", "code/in_thinking", "code/own_test_failed", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
-const TERM_METRICS = "reward/";
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "train/clipped_updates", "rollout/judged", "held_out/final_pass_rate", "held_out/gain", "held_out/gain_error", "grpo/effective_sample_size", "time/step_s", "code/timeouts", "code/no_code", "code/in_thinking", "code/own_test_failed", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
+const TERM_METRICS = ["reward/", "reward_failing/"];
 
 /** The order of verdicts, and which are alike enough to share a colour. */
 const VERDICT_TONES = {

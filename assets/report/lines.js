@@ -68,7 +68,7 @@ function isConstant(name) {
 /** Measurements that the catalogue does not have, by name. */
 function uncharted() {
   const used = new Set(CATALOGUE.flatMap((entry) => entry.series.map(([name]) => name)));
-  const isDrawn = (name) => used.has(name) || NOT_DRAWN.has(name) || name.startsWith(TERM_METRICS);
+  const isDrawn = (name) => used.has(name) || NOT_DRAWN.has(name) || TERM_METRICS.some((prefix) => name.startsWith(prefix));
   return [...known.metrics.keys()].filter((name) => !isDrawn(name)).sort();
 }
 

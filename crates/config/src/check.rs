@@ -21,6 +21,10 @@ const MAX_PROBLEMS: usize = 200;
 /// Keys that earlier versions wrote into the settings of every run.
 const RETIRED: [&str; 1] = ["ppo.bootstrap_truncated"];
 
+/// Keys that runs of earlier versions do not have in their settings, which are complete otherwise, and whose default
+/// would change the steps that are left: with the value that is as if they were not there.
+const ABSENT: [(&str, f64); 2] = [("training.clip_to_median", 0.0), ("held_out.split", 0.0)];
+
 /// The checked keys of a layer.
 pub(super) struct Checked {
     pub(super) settings: BTreeMap<String, Setting>,
@@ -46,6 +50,13 @@ pub(super) fn layer(layer: &Layer) -> Checked {
         }
         Layer::Stage { text, index, .. } => check.stage(text, *index),
         Layer::Set { argument } | Layer::Suite { argument, .. } => check.set(argument),
+    }
+    if let Layer::Run { path, .. } = layer {
+        for (key, value) in ABSENT {
+            let place = Place::File { path: path.clone(), line: 0, column: 0 };
+            let setting = Setting { value: value.into(), place };
+            check.out.settings.entry(key.to_owned()).or_insert(setting);
+        }
     }
     // In the order of the file, whatever order its keys are held in.
     check.out.problems.sort_by(|one, other| one.place.cmp(&other.place));
@@ -308,16 +319,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_run_without_a_newer_key_resumes_as_if_there_were_none_and_one_with_it_keeps_its_value() {
+        let clip = |text: &str| {
+            let run = Layer::Run { path: PathBuf::from("config.toml"), text: text.to_owned() };
+            crate::load(&[run]).unwrap().config.training.clip_to_median
+        };
+        assert_eq!(clip("").to_bits(), 0.0_f64.to_bits());
+        assert_eq!(clip("[training]\nclip_to_median = 4.0\n").to_bits(), 4.0_f64.to_bits());
+        let new = crate::load(&[]).unwrap().config.training.clip_to_median;
+        assert_eq!(new.to_bits(), 3.0_f64.to_bits());
+    }
+
+    #[test]
     fn a_run_of_an_earlier_version_has_keys_that_are_gone() {
         let text = "[ppo]\nbootstrap_truncated = true\nkl_coef = 0.25\n".to_owned();
         let path = PathBuf::from("config.toml");
         let of_run = layer(&Layer::Run { path: path.clone(), text: text.clone() });
         assert_eq!(of_run.problems, []);
-        assert_eq!(of_run.settings.keys().collect::<Vec<_>>(), ["ppo.kl_coef"]);
+        let keys: Vec<&String> = of_run.settings.keys().collect();
+        assert_eq!(keys, ["held_out.split", "ppo.kl_coef", "training.clip_to_median"]);
         let of_user = layer(&Layer::File { path, text });
         let [problem] = &of_user.problems[..] else { panic!("{:?}", of_user.problems) };
         assert_eq!(problem.message, "unknown key");
         assert!(problem.hint.as_ref().unwrap().contains("`ppo.mask_truncated_completions`"));
+        assert!(!of_user.settings.contains_key("training.clip_to_median"));
         let unknown = "[ppo]\nboot = true\n".to_owned();
         assert_eq!(layer(&Layer::Run { path: PathBuf::new(), text: unknown }).problems.len(), 1);
     }

@@ -45,6 +45,15 @@ pub enum Unit {
 /// The prefix of the metrics of a reward's terms.
 pub const REWARD_TERMS: &str = "reward/";
 
+/// The prefix of what the terms of a reward pay to rollouts that do not pass.
+pub const REWARD_TERMS_OF_FAILING: &str = "reward_failing/";
+
+/// The name of the metric of a reward's term among the rollouts that do not pass: what it adds to their reward on
+/// average, weight included.
+pub fn reward_term_of_failing(term: &str) -> String {
+    format!("{REWARD_TERMS_OF_FAILING}{term}")
+}
+
 /// The name of the metric of a reward's term: what it adds to the reward on average, weight included.
 pub fn reward_term(term: &str) -> String {
     format!("{REWARD_TERMS}{term}")
@@ -124,6 +133,11 @@ pub const GRPO_IMPORTANCE_TRUNCATED: Metric = metric(
     "grpo/importance_truncated",
     Unit::Fraction,
     "tokens whose importance weight was truncated to its cap",
+);
+pub const GRPO_EFFECTIVE_SAMPLE_SIZE: Metric = metric(
+    "grpo/effective_sample_size",
+    Unit::Fraction,
+    "effective sample size of a file's rollouts, (Σw)² / Σw² of the tokens' weights, of the trained tokens",
 );
 pub const GRPO_ENTROPY: Metric =
     metric("grpo/entropy", Unit::Nats, "mean entropy of the prediction of a token");
@@ -264,10 +278,27 @@ pub const CODE_OWN_TEST_FAILED: Metric = metric(
 );
 pub const ROLLOUT_MEAN_TOKENS: Metric =
     metric("rollout/mean_tokens", Unit::Count, "mean sampled tokens of a rollout");
+pub const ROLLOUT_TOKENS_PASSING: Metric = metric(
+    "rollout/tokens_passing",
+    Unit::Count,
+    "mean sampled tokens of the rollouts that pass all tests",
+);
+pub const ROLLOUT_TOKENS_FAILING: Metric = metric(
+    "rollout/tokens_failing",
+    Unit::Count,
+    "mean sampled tokens of the rollouts that do not pass",
+);
+pub const ROLLOUT_REPETITION: Metric = metric(
+    "rollout/repetition",
+    Unit::Fraction,
+    "rollouts that end in an n-gram that is repeated at least three times in a row",
+);
 pub const ROLLOUT_TRUNCATED: Metric =
     metric("rollout/truncated", Unit::Fraction, "rollouts that the token limit cut off");
 pub const ROLLOUT_DROPPED: Metric =
     metric("rollout/dropped", Unit::Count, "rollouts that could not be judged");
+pub const ROLLOUT_JUDGED: Metric =
+    metric("rollout/judged", Unit::Count, "rollouts that were judged");
 pub const ROLLOUT_TASKS: Metric = metric("rollout/tasks", Unit::Count, "tasks that the step took");
 pub const ROLLOUT_JUDGED_WHILE_SAMPLING: Metric = metric(
     "rollout/judged_while_sampling",
@@ -313,6 +344,23 @@ pub const HELD_OUT_PASS_RATE: Metric = metric(
     Unit::Fraction,
     "samples on held-out tasks that pass, averaged over tasks",
 );
+pub const HELD_OUT_PASS_AT_N: Metric = metric(
+    "held_out/pass_at_n",
+    Unit::Fraction,
+    "held-out tasks of which at least one of the `held_out.num_samples` samples passes",
+);
+pub const HELD_OUT_FINAL_PASS_RATE: Metric = metric(
+    "held_out/final_pass_rate",
+    Unit::Fraction,
+    "the pass rate after the last step, where the others are those before their step",
+);
+pub const HELD_OUT_GAIN: Metric = metric(
+    "held_out/gain",
+    Unit::Number,
+    "mean over held-out tasks of the newest pass rate less that of the first measurement",
+);
+pub const HELD_OUT_GAIN_ERROR: Metric =
+    metric("held_out/gain_error", Unit::Number, "standard error of `held_out/gain` over tasks");
 pub const HELD_OUT_NO_CODE: Metric = metric(
     "held_out/no_code",
     Unit::Fraction,
@@ -327,6 +375,11 @@ pub const TRAIN_SKIPPED_UPDATES: Metric = metric(
     "train/skipped_updates",
     Unit::Count,
     "updates that were not made because there was no gradient",
+);
+pub const TRAIN_CLIPPED_UPDATES: Metric = metric(
+    "train/clipped_updates",
+    Unit::Count,
+    "updates whose gradient was clipped, by its norm or by the running median of norms",
 );
 pub const SFT_LOSS: Metric = metric("sft/loss", Unit::Nats, "cross-entropy on the traces, a token");
 pub const SFT_GRAD_NORM: Metric =
@@ -490,6 +543,7 @@ pub const ALL: &[Metric] = &[
     GRPO_CLAMPED_FRACTION,
     GRPO_IMPORTANCE_MEAN,
     GRPO_IMPORTANCE_TRUNCATED,
+    GRPO_EFFECTIVE_SAMPLE_SIZE,
     GRPO_ENTROPY,
     GRPO_RATIO_MEAN,
     GRPO_RATIO_STD,
@@ -533,8 +587,12 @@ pub const ALL: &[Metric] = &[
     CODE_IN_THINKING,
     CODE_OWN_TEST_FAILED,
     ROLLOUT_MEAN_TOKENS,
+    ROLLOUT_TOKENS_PASSING,
+    ROLLOUT_TOKENS_FAILING,
+    ROLLOUT_REPETITION,
     ROLLOUT_TRUNCATED,
     ROLLOUT_DROPPED,
+    ROLLOUT_JUDGED,
     ROLLOUT_TASKS,
     ROLLOUT_JUDGED_WHILE_SAMPLING,
     TEACHER_SFT_LOSS,
@@ -546,11 +604,16 @@ pub const ALL: &[Metric] = &[
     SELF_SFT_COSINE,
     SELF_SFT_WEIGHT,
     HELD_OUT_PASS_RATE,
+    HELD_OUT_PASS_AT_N,
+    HELD_OUT_FINAL_PASS_RATE,
+    HELD_OUT_GAIN,
+    HELD_OUT_GAIN_ERROR,
     HELD_OUT_NO_CODE,
     HELD_OUT_TASKS,
     TRAIN_GRAD_NORM,
     TRAIN_LR,
     TRAIN_SKIPPED_UPDATES,
+    TRAIN_CLIPPED_UPDATES,
     SFT_LOSS,
     SFT_GRAD_NORM,
     SFT_LR,
@@ -609,8 +672,8 @@ mod tests {
     #[test]
     fn every_constant_is_listed_once() {
         let constants = include_str!("metric.rs").matches("\npub const ").count();
-        // The list itself and the prefix are not metrics.
-        assert_eq!(ALL.len(), constants - 2);
+        // The list itself and the two prefixes are not metrics.
+        assert_eq!(ALL.len(), constants - 3);
         let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), ALL.len());
     }
@@ -628,6 +691,7 @@ mod tests {
         }
         assert_eq!(find("grpo/none"), None);
         assert_eq!(reward_term("tests"), "reward/tests");
+        assert_eq!(reward_term_of_failing("tests"), "reward_failing/tests");
     }
 
     #[test]

@@ -38,6 +38,11 @@ learning_rate = 3e-3
 max_length = 640
 save_steps = 10
 
+# A measurement is as many samples as two steps have.
+[held_out]
+max_tasks = 100
+num_samples = 1
+
 [eval]
 k = [1, 4]
 num_samples = 4

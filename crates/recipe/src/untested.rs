@@ -54,6 +54,6 @@ pub(crate) fn to_learn_from(
 }
 
 /// Whether a task asks for a program and has no tests for it.
-fn is_untested(task: &Task, config: &Config) -> bool {
+pub(crate) fn is_untested(task: &Task, config: &Config) -> bool {
     task.tests.is_absent() && task.is_program(&config.env.kind)
 }

@@ -84,9 +84,25 @@ pub struct HeldOut {
     pub last_step: u64,
     /// See `last_step`.
     pub last: f64,
+    /// Whether the last value was measured after its step, when the training was done; all others are of the
+    /// model before theirs.
+    pub after_last: bool,
     /// Tasks of the last measurement, where they are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
+    /// The difference of both values, task by task, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Gain>,
+}
+
+/// A mean difference of pass rates over tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gain {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error; none for a single task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 /// Replies with code, and those that pass, at the start of a training and at its end.
@@ -187,14 +203,22 @@ fn held_out(metric: Metric, steps: &[Step]) -> Option<HeldOut> {
     let measured = || steps.iter().filter_map(|step| Some((step, step.finite(metric)?)));
     let ((first_at, first), (last_at, last)) = (measured().next()?, measured().next_back()?);
     let is_counted = metric == metric::HELD_OUT_PASS_RATE;
+    let after = |step: &Step| step.finite(metric::HELD_OUT_FINAL_PASS_RATE);
+    let after = steps.last().filter(|_| is_counted).and_then(|step| Some((step, after(step)?)));
+    let after_last = after.is_some();
+    let (last_at, last) = after.unwrap_or((last_at, last));
     let tasks = last_at.finite(metric::HELD_OUT_TASKS).filter(|_| is_counted);
+    let gain = last_at.finite(metric::HELD_OUT_GAIN).filter(|_| is_counted);
+    let error = last_at.finite(metric::HELD_OUT_GAIN_ERROR);
     Some(HeldOut {
         metric: metric.name,
         first_step: first_at.number,
         first,
         last_step: last_at.number,
         last,
+        after_last,
         tasks: tasks.map(|tasks| tasks as u64),
+        gain: gain.map(|mean| Gain { mean, error }),
     })
 }
 
@@ -247,6 +271,33 @@ mod tests {
             (found.steps, found.alarm_count(), found.seconds.to_bits()),
             (5, 3, 10.0_f64.to_bits())
         );
+    }
+
+    #[test]
+    fn what_is_measured_after_the_last_step_is_the_last_value_and_has_its_gain() {
+        let step = |number, values: &[(&str, f64)]| {
+            let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            Step { number, values }
+        };
+        let first = [("held_out/pass_rate", 0.25), ("held_out/tasks", 100.0)];
+        let second =
+            [("held_out/pass_rate", 0.5), ("held_out/tasks", 99.0), ("held_out/gain", 0.2)];
+        let last = [
+            ("held_out/final_pass_rate", 0.75),
+            ("held_out/tasks", 98.0),
+            ("held_out/gain", 0.5),
+            ("held_out/gain_error", 0.125),
+        ];
+        let steps = [step(1, &first), step(21, &second), step(30, &last)];
+        let found = held_out(metric::HELD_OUT_PASS_RATE, &steps).unwrap();
+        let gain = Some(Gain { mean: 0.5, error: Some(0.125) });
+        assert_eq!((found.first_step, found.last_step, found.after_last), (1, 30, true));
+        assert_eq!(found.last.to_bits(), 0.75_f64.to_bits());
+        assert_eq!((found.tasks, found.gain), (Some(98), gain));
+        // Stopped before that.
+        let found = held_out(metric::HELD_OUT_PASS_RATE, &steps[..2]).unwrap();
+        assert_eq!((found.last_step, found.after_last, found.tasks), (21, false, Some(99)));
+        assert_eq!(found.gain, Some(Gain { mean: 0.2, error: None }));
     }
 
     #[test]

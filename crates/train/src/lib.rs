@@ -18,6 +18,7 @@
 
 pub mod alarms;
 pub mod card;
+mod clipping;
 mod error;
 mod example;
 pub mod grpo;

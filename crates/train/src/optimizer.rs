@@ -1,4 +1,4 @@
-//! `AdamW` over everything that is trained, and clipping by the global norm.
+//! `AdamW` over everything that is trained.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -9,6 +9,8 @@ use whetstone_kernels::{Buffer, Device};
 use whetstone_model::decoder::{Gradients, ParameterId, Parameters};
 use whetstone_model::safetensors::{Safetensors, WriteError, Writer};
 use whetstone_model::weights::{Dtype, Weights, WeightsError};
+
+use crate::clipping::Norms;
 
 /// Adam's own default, which every tool has.
 const EPSILON: f64 = 1e-8;
@@ -23,6 +25,8 @@ pub struct Optimizer {
     apart: Option<Apart>,
     /// Updates made.
     updates: u64,
+    /// The norms of the last ones, which clip the next.
+    pub(crate) norms: Norms,
 }
 
 /// Tensors that are clipped by themselves and have a learning rate of their own: those of a critic.
@@ -62,7 +66,7 @@ impl Optimizer {
             Means { mean: device.zeros(numbers), square: device.zeros(numbers) }
         };
         let means = parameters.trained().map(|id| (id, zeros(id))).collect();
-        Self { means, apart: None, updates: 0 }
+        Self { means, apart: None, updates: 0, norms: Norms::default() }
     }
 
     /// Has tensors clipped by themselves, and gives them `rate_factor` times the learning rate.
@@ -174,7 +178,7 @@ impl Optimizer {
             let (mean, square) = (load(&mean, shape)?, load(&square, shape)?);
             means.insert(id, Means { mean, square });
         }
-        Ok(Self { means, apart: None, updates })
+        Ok(Self { means, apart: None, updates, norms: Norms::default() })
     }
 }
 
@@ -187,11 +191,6 @@ fn plain(err: WriteError) -> io::Error {
         WriteError::Write(source) => source,
         other => io::Error::other(other),
     }
-}
-
-/// The factor that clips a gradient of this norm to `longest`; 0 is no bound.
-pub fn clip_scale(norm: f64, longest: f64) -> f64 {
-    if longest > 0.0 && norm > longest { longest / norm } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -228,12 +227,5 @@ mod tests {
             assert_eq!(after, expected, "{}", parameters.get(*id).name);
         }
         assert_eq!(optimizer.updates(), 1);
-    }
-
-    #[test]
-    fn only_what_is_too_long_is_cut() {
-        let scales =
-            [(0.5, 1.0), (1.0, 1.0), (4.0, 1.0), (4.0, 0.0)].map(|(n, l)| clip_scale(n, l));
-        assert_eq!(scales.map(f64::to_bits), [1.0f64, 1.0, 0.25, 1.0].map(f64::to_bits));
     }
 }

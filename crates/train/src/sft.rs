@@ -22,6 +22,7 @@ use crate::order::Endless;
 use crate::pass::Pass;
 use crate::plan::Plan;
 use crate::probe::Probe;
+use crate::rollouts::values::flag;
 use crate::session::{Session, restore};
 use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
@@ -86,13 +87,14 @@ fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<
             learnt.map_err(|err| session.with_batch(err, step, || saved(&rows)))?;
         progress.step = step;
         progress.position = positions.end;
-        progress.updates = optimizer.updates();
+        progress.follow(&optimizer);
         let took = began.elapsed();
         #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
         let values = BTreeMap::from([
             (metric::SFT_LOSS.name.to_owned(), surprise.get().unwrap_or(f64::NAN)),
             (metric::SFT_GRAD_NORM.name.to_owned(), updated.norm),
             (metric::SFT_LR.name.to_owned(), lr),
+            (metric::TRAIN_CLIPPED_UPDATES.name.to_owned(), flag(updated.is_clipped)),
             (metric::SFT_TOKENS.name.to_owned(), tokens as f64),
             (metric::SFT_TRAINED_TOKENS.name.to_owned(), surprise.count() as f64),
             (metric::TIME_STEP_S.name.to_owned(), took.as_secs_f64()),

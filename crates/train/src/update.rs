@@ -4,7 +4,7 @@ use whetstone_core::config::TrainingConfig;
 use whetstone_model::decoder::{Decoder, Gradients};
 
 use crate::error::TrainError;
-use crate::optimizer::{Optimizer, Rule, clip_scale};
+use crate::optimizer::{Optimizer, Rule};
 
 /// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +13,8 @@ pub(crate) struct Updated {
     pub(crate) norm: f64,
     /// There was no gradient, and so nothing was changed.
     pub(crate) is_skipped: bool,
+    /// The gradient, or a part of it, was too long.
+    pub(crate) is_clipped: bool,
 }
 
 /// Settings of an update, and its learning rate.
@@ -53,18 +55,22 @@ pub(crate) fn apply(
     // What a device that failed says of gradients is no length of theirs.
     device.check()?;
     if norm == 0.0 {
-        return Ok(Updated { norm, is_skipped: true });
+        return Ok(Updated { norm, is_skipped: true, is_clipped: false });
     }
-    let clip = |norm: f64| if norm > 0.0 { clip_scale(norm, training.max_grad_norm) } else { 0.0 };
-    let (scale, apart_scale) = match optimizer.apart() {
-        None => (clip(norm), 0.0),
+    let (shared, apart) = match optimizer.apart() {
+        None => (norm, 0.0),
         Some(apart) => {
             let is_apart = |id| apart.tensors.contains(&id);
             let squares = gradients.sum_of_squares_of(&device, |id| !is_apart(id));
             let apart_squares = gradients.sum_of_squares_of(&device, is_apart);
-            (clip(squares.sqrt()), clip(apart_squares.sqrt()))
+            (squares.sqrt(), apart_squares.sqrt())
         }
     };
+    let scale = optimizer.norms.shared.scale(shared, training);
+    let apart_scale = optimizer.norms.apart.scale(apart, training);
+    let is_clipped = [(shared, scale), (apart, apart_scale)]
+        .iter()
+        .any(|(norm, scale)| *norm > 0.0 && *scale < 1.0);
     let rule = Rule {
         lr,
         betas: (training.adam_beta1, training.adam_beta2),
@@ -73,7 +79,7 @@ pub(crate) fn apply(
         apart_scale,
     };
     optimizer.update(&device, decoder.parameters_mut(), gradients, rule);
-    Ok(Updated { norm, is_skipped: false })
+    Ok(Updated { norm, is_skipped: false, is_clipped })
 }
 
 #[cfg(test)]
@@ -229,7 +235,7 @@ mod tests {
         let before = state(&student, &optimizer);
         let nothing = Gradients::new(student.decoder.device(), student.decoder.parameters());
         let second = apply(&mut student.decoder, &mut optimizer, &nothing, settings).unwrap();
-        assert_eq!(second, Updated { norm: 0.0, is_skipped: true });
+        assert_eq!(second, Updated { norm: 0.0, is_skipped: true, is_clipped: false });
         assert!(state(&student, &optimizer) == before);
         assert_eq!(optimizer.updates(), 1);
     }
@@ -247,6 +253,7 @@ mod tests {
         let settings = UpdateSettings { lr: 0.1, training: &training };
         let updated = apply(&mut student.decoder, &mut optimizer, &gradients, settings).unwrap();
         assert_eq!(updated.norm.to_bits(), length.to_bits());
+        assert!(updated.is_clipped);
         let (_dir, mut other, mut by_hand) = begin();
         let device = other.decoder.device().clone();
         let scale = training.max_grad_norm / length;

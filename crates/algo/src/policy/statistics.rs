@@ -23,6 +23,7 @@ pub struct Statistics {
     pub clamped: u64,
     /// Importance weights against the sampler.
     pub importance: Mean,
+    importance_squared: Mean,
     /// Entropies of the predictions, where they were given.
     pub entropy: Mean,
     distance: Mean,
@@ -51,6 +52,7 @@ impl Default for Statistics {
             truncated: 0,
             clamped: 0,
             importance: none,
+            importance_squared: none,
             entropy: none,
             distance: none,
             distance_squared: none,
@@ -70,6 +72,7 @@ impl Statistics {
         if let Some(importance) = seen.importance {
             self.truncated += u64::from(importance.truncated);
             self.importance.add(importance.weight);
+            self.importance_squared.add(importance.weight * importance.weight);
         }
         if let Some(entropy) = seen.entropy {
             self.entropy.add(entropy);
@@ -89,6 +92,7 @@ impl Statistics {
         self.truncated += other.truncated;
         self.clamped += other.clamped;
         self.importance.merge(other.importance);
+        self.importance_squared.merge(other.importance_squared);
         self.entropy.merge(other.entropy);
         self.distance.merge(other.distance);
         self.distance_squared.merge(other.distance_squared);
@@ -104,6 +108,19 @@ impl Statistics {
     /// The part of tokens whose importance weight was capped.
     pub fn truncated_fraction(&self) -> Option<f64> {
         self.fraction(self.truncated)
+    }
+
+    /// Kish's effective sample size as a part of the tokens, `(Σw)² / (n Σw²)`, for the importance weights or, where
+    /// there are none, the ratios: what is left of a sample from another policy. 0 if all weights are.
+    pub fn effective_sample_fraction(&self) -> Option<f64> {
+        let (mean, square) = match (self.importance.get(), self.importance_squared.get()) {
+            (Some(mean), Some(square)) => (mean, square),
+            _ => {
+                let mean = self.ratio_mean()?;
+                (mean, mean * mean + self.ratio_std()?.powi(2))
+            }
+        };
+        Some(if square > 0.0 { mean * mean / square } else { 0.0 })
     }
 
     /// The mean ratio.
@@ -166,14 +183,32 @@ mod tests {
             assert_near(found.ratio_std().unwrap(), (3.5_f64 / 4.0).sqrt());
             assert_eq!(found.ratio_range(), Some((0.5, 3.0)));
             assert_near(found.importance.get().unwrap(), 0.75);
+            // Weights 1/4, 1/2, 3/4 and 3/2: the square of their sum 9 over 4 times the sum of squares 3 1/8.
+            assert_near(found.effective_sample_fraction().unwrap(), 9.0 / 12.5);
             assert_near(found.entropy.get().unwrap(), 1.0);
             assert_eq!(found.entropy.count(), 3);
         }
     }
 
     #[test]
+    fn without_weights_the_effective_sample_is_that_of_the_ratios() {
+        let mut found = Statistics::default();
+        for ratio in [0.5, 1.0, 1.5, 3.0] {
+            found.add(TokenStatistics { importance: None, ..seen(ratio, None) });
+        }
+        // 6² over 4 (1/4 + 1 + 9/4 + 9).
+        assert_near(found.effective_sample_fraction().unwrap(), 36.0 / 50.0);
+        let mut alike = Statistics::default();
+        for _ in 0..3 {
+            alike.add(TokenStatistics { importance: None, ..seen(2.0, None) });
+        }
+        assert_near(alike.effective_sample_fraction().unwrap(), 1.0);
+    }
+
+    #[test]
     fn of_nothing_there_are_no_figures() {
         let found = Statistics::default();
+        assert_eq!(found.effective_sample_fraction(), None);
         assert_eq!((found.clip_fraction(), found.truncated_fraction()), (None, None));
         assert_eq!(
             (found.ratio_mean(), found.ratio_std(), found.ratio_range()),

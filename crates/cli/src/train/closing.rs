@@ -6,7 +6,7 @@ use whetstone_algo::format_gain::CodeRates;
 use whetstone_core::metric::{self, Unit};
 use whetstone_recipe::shell::quoted;
 use whetstone_recipe::text::{duration, many, plain};
-use whetstone_record::summary::{CodeChange, HeldOut, RepliesWithCode, Summary, Trend};
+use whetstone_record::summary::{CodeChange, Gain, HeldOut, RepliesWithCode, Summary, Trend};
 use whetstone_train::{process_reward, reward_model};
 
 use crate::figures::code_change;
@@ -21,7 +21,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
     if !training.is_empty() {
         let trends: Vec<String> = training.iter().map(trend).collect();
         lines.push(format!(
-            "{} (first quarter of {} -> last)",
+            "{} (training data, first quarter of {} -> last)",
             trends.join(", "),
             many(*steps, "step")
         ));
@@ -44,14 +44,23 @@ fn trend(Trend { metric, first_quarter, last_quarter }: &Trend) -> String {
 }
 
 fn measured(found: &HeldOut) -> String {
-    let HeldOut { metric, first_step, first, last_step, last, tasks } = found;
+    let HeldOut { metric, first_step, first, last_step, last, after_last, tasks, gain } = found;
     let [first, last] = [first, last].map(|value| number(metric, *value));
     let tasks = tasks.map_or(String::new(), |tasks| format!(" of {}", many(tasks, "task")));
     let held_out = format!("held-out {}{tasks}", name(metric));
-    if first_step == last_step {
+    if first_step == last_step && !after_last {
         return format!("{held_out} {last} (step {last_step})");
     }
-    format!("{held_out} {first} (step {first_step}) -> {last} (step {last_step})")
+    let after = if *after_last { "after " } else { "" };
+    let gain = gain.map_or(String::new(), |gain| format!(": {}", points(gain)));
+    format!("{held_out} {first} (step {first_step}) -> {last} ({after}step {last_step}){gain}")
+}
+
+/// A gain with its standard error: `+12.5 points, standard error 3.1`.
+fn points(Gain { mean, error }: Gain) -> String {
+    let error =
+        error.map_or(String::new(), |error| format!(", standard error {:.1}", 100.0 * error));
+    format!("{:+.1} points{error}", 100.0 * mean)
 }
 
 /// Replies with code before and after, and how many of these pass.
@@ -137,7 +146,9 @@ mod tests {
             first: 0.12,
             last_step: 41,
             last: 0.31,
+            after_last: false,
             tasks: Some(100),
+            gain: None,
         };
         let summary = Summary {
             steps: 60,
@@ -153,12 +164,35 @@ mod tests {
         assert_eq!(
             lines(&summary),
             [
-                "reward 0.312 -> 0.554, pass rate 10.0 % -> 32.1 % (first quarter of 60 steps -> last)",
+                "reward 0.312 -> 0.554, pass rate 10.0 % -> 32.1 % (training data, first quarter of 60 steps -> last)",
                 "held-out pass rate of 100 tasks 12.0 % (step 1) -> 31.0 % (step 41)",
                 "alarms: 3 (entropy_collapse 1, reward_drop 2)",
                 "time in steps: 12 min",
             ]
         );
+    }
+
+    #[test]
+    fn a_held_out_gain_is_said_with_its_error() {
+        let gain = Some(Gain { mean: 0.1875, error: Some(0.031) });
+        let found = HeldOut {
+            metric: "held_out/pass_rate",
+            first_step: 1,
+            first: 0.125,
+            last_step: 60,
+            last: 0.3125,
+            after_last: true,
+            tasks: Some(200),
+            gain,
+        };
+        assert_eq!(
+            measured(&found),
+            "held-out pass rate of 200 tasks 12.5 % (step 1) -> 31.2 % (after step 60): +18.8 points, standard \
+             error 3.1"
+        );
+        // A run of one step was measured before it and after it.
+        let one = HeldOut { last_step: 1, gain: None, ..found };
+        assert!(measured(&one).ends_with("12.5 % (step 1) -> 31.2 % (after step 1)"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 157] = [
+const DEFAULTS: [(&str, &str); 159] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -149,6 +149,7 @@ const DEFAULTS: [(&str, &str); 157] = [
     ("training.adam_beta2", "0.999"),
     ("training.weight_decay", "0.0"),
     ("training.max_grad_norm", "1.0"),
+    ("training.clip_to_median", "3.0"),
     ("training.train", "\"lora\""),
     ("training.max_length", "2048"),
     ("training.include_thinking", "true"),
@@ -161,8 +162,9 @@ const DEFAULTS: [(&str, &str); 157] = [
     ("eval.temperature", "1.0"),
     ("eval.sanitize", "\"off\""),
     ("held_out.every_steps", "20"),
-    ("held_out.max_tasks", "100"),
-    ("held_out.num_samples", "1"),
+    ("held_out.max_tasks", "200"),
+    ("held_out.num_samples", "4"),
+    ("held_out.split", "0.1"),
     ("quickstart.train_tasks", "2000"),
     ("quickstart.held_out_tasks", "100"),
     ("quickstart.families", "[]"),

@@ -42,7 +42,8 @@ fn a_training_ends_with_its_figures_the_next_commands_and_a_card() {
     let said = figures(&ran.err);
     assert_eq!(said.len(), 3, "{}", ran.err);
     assert!(
-        said[0].contains("pass rate") && said[0].ends_with("(first quarter of 8 steps -> last)"),
+        said[0].contains("pass rate")
+            && said[0].ends_with("(training data, first quarter of 8 steps -> last)"),
         "{said:?}"
     );
     assert_eq!(said[1], "held-out pass rate of 4 tasks 0.0 % (step 1) -> 0.0 % (step 5)");

@@ -162,6 +162,11 @@ pub struct HeldOutConfig {
     /// Completions per task, sampled with the settings of rollouts.
     #[schemars(range(min = 1, max = 1000))]
     pub num_samples: u32,
+    /// Where `whet train grpo` or `whet train ppo` is given no held-out tasks: the part of its tasks that is held
+    /// out, at most 50 of them, chosen by the seed and never trained on. Files of fewer than 200 tasks are
+    /// trained on whole; 0 holds none out.
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub split: f64,
 }
 
 /// The tasks that `whet quickstart` generates.
@@ -210,7 +215,7 @@ impl Default for EvalConfig {
 
 impl Default for HeldOutConfig {
     fn default() -> Self {
-        Self { every_steps: 20, max_tasks: 100, num_samples: 1 }
+        Self { every_steps: 20, max_tasks: 200, num_samples: 4, split: 0.1 }
     }
 }
 

@@ -143,6 +143,7 @@ impl Config {
         problems.extend(self.grpo.problems());
         problems.extend(self.ppo.problems());
         problems.extend(self.reward.problems());
+        problems.extend(self.training.problem());
         problems
     }
 
@@ -317,6 +318,7 @@ mod tests {
         config.eval.num_samples = 4;
         config.student.load_in_8bit = true;
         config.training.train = Trained::Full;
+        config.training.clip_to_median = 0.5;
         let keys: Vec<_> = config.problems().iter().map(|problem| problem.key).collect();
         let expected = [
             "dual_source",
@@ -327,6 +329,7 @@ mod tests {
             "eval.k",
             "lora.target_modules",
             "student.load_in_8bit",
+            "training.clip_to_median",
         ];
         assert_eq!(keys, expected);
         let said = &config.problems()[5].message;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Problem;
+
 /// Weights of the three learning signals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -71,6 +73,12 @@ pub struct TrainingConfig {
     /// Gradients are clipped to this global norm; 0 does not clip.
     #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
+    /// Gradients are clipped to this multiple of the running median of their norms over the last 50 updates,
+    /// beside `max_grad_norm`, from the eleventh update on; 0 does not. The norm of a run is rarely near a
+    /// bound that is set before it, and Adam makes a full step of an outlier. In PPO the policy and the
+    /// critic have a median each.
+    #[schemars(range(min = 0.0))]
+    pub clip_to_median: f64,
     /// Parameters to train: a LoRA adapter (`lora`), or all weights (`full`).
     pub train: Trained,
     /// Maximum tokens in a sequence, including its prompt. Longer sequences are left out and
@@ -143,6 +151,7 @@ impl Default for TrainingConfig {
             adam_beta2: 0.999,
             weight_decay: 0.0,
             max_grad_norm: 1.0,
+            clip_to_median: 3.0,
             train: Trained::Lora,
             max_length: 2048,
             include_thinking: true,
@@ -151,5 +160,19 @@ impl Default for TrainingConfig {
             save_total_limit: 3,
             watchdog_seconds: 300,
         }
+    }
+}
+
+impl TrainingConfig {
+    /// A bound below the median, which would clip most updates.
+    pub(super) fn problem(&self) -> Option<Problem> {
+        let multiple = self.clip_to_median;
+        (multiple > 0.0 && multiple < 1.0).then(|| Problem {
+            key: "training.clip_to_median",
+            message: format!(
+                "{multiple} times the median of the norms clips more than half of the updates"
+            ),
+            hint: "3 clips outliers alone; 0 turns it off",
+        })
     }
 }

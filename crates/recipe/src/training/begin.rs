@@ -17,6 +17,8 @@ use crate::failure::Failure;
 use crate::find::{Around, find};
 use crate::observer::Observer;
 
+/// The key of the part of training tasks that is held out.
+const SPLIT: &str = "held_out.split";
 /// The folder of a run's checkpoints.
 const OUTPUTS: &str = "outputs";
 
@@ -25,9 +27,13 @@ const OUTPUTS: &str = "outputs";
 pub(crate) fn settings(request: &RunRequest, beneath: &[Layer]) -> Result<Loaded, Failure> {
     let mut asked = request.sources.clone();
     asked.set.extend(request.device.map(|device| format!("run.device={device}")));
-    let given = asked.load(beneath).map_err(Failure::Config)?;
+    let mut given = asked.load(beneath).map_err(Failure::Config)?;
     if !request.resume {
         request.from.as_deref().map_or(Ok(()), check_checkpoint)?;
+        // What a checkpoint was trained on measures nothing.
+        if request.from.is_some() && !given.places.contains_key(SPLIT) {
+            given.config.held_out.split = 0.0;
+        }
         return Ok(given);
     }
     let sources = &request.sources;

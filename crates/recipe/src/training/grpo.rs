@@ -103,7 +103,8 @@ pub fn run(
         return start.run(&mut student, &training(source, recorded::SHOWN, &held_out), observer);
     }
     let tasks = fitting(&files.tasks, tasks)?;
-    let held_out = fitting(&files.held_out, held_out)?;
+    let held_out =
+        fitting(files.held_out.as_ref().map_or(&files.tasks, |_| &files.held_out), held_out)?;
     let traces = TraceFile { path: files.traces.as_deref(), traces };
     let taught = traces.teach(tasks.iter().map(|task| &task.id), &student, config)?;
     taught.left_out.warn(observer);

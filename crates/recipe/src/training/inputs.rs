@@ -14,7 +14,7 @@ use whetstone_record::run_dir::RunDir;
 use whetstone_train::TrainError;
 use whetstone_train::inputs::{self, Files, Known};
 
-use super::{RunRequest, reward_model};
+use super::{RunRequest, own_held_out, reward_model};
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -144,6 +144,11 @@ impl Inputs {
                     check_held_out(path, &held_out, tasks.iter().map(|task| &task.id))?;
                 }
                 untested::left_out(path, held_out, config, observer)
+            }
+            None if files.rollouts.is_none() => {
+                let split = own_held_out::split(tasks, config, observer);
+                tasks = split.tasks;
+                split.held_out
             }
             None => Vec::new(),
         };

@@ -10,6 +10,7 @@ pub(crate) mod begin;
 pub mod grpo;
 pub(crate) mod inputs;
 mod left_out;
+mod own_held_out;
 pub mod pairs;
 pub(crate) mod planned;
 pub mod ppo;

@@ -74,7 +74,8 @@ pub fn run(
     let fitting =
         |path: &Option<PathBuf>, tasks: Vec<Task>| room.fitting(path.as_deref(), tasks, observer);
     let tasks = fitting(&files.tasks, tasks)?;
-    let held_out = fitting(&files.held_out, held_out)?;
+    let held_out =
+        fitting(files.held_out.as_ref().map_or(&files.tasks, |_| &files.held_out), held_out)?;
     let plan = Plan::ppo(config, tasks.len())?;
     let arithmetic = plan.ppo_arithmetic(config);
     let sequences = SampledSequences::new(&plan, config, held_out.len());

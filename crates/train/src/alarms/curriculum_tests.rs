@@ -5,6 +5,7 @@ use whetstone_core::config::Curriculum;
 use super::tests::{put, ringing_in};
 use super::*;
 use crate::grpo;
+use crate::ppo::STAGE as PPO;
 
 /// The alarms of a training with these curricula of `[grpo]` and `[ppo]`, whose pass rate falls and whose
 /// groups die.
@@ -28,8 +29,8 @@ fn codes_where_passes_fall(stage: &str, grpo: Curriculum, ppo: Curriculum) -> Ve
 fn an_order_of_tasks_that_is_not_shuffled_silences_what_it_explains() {
     use Curriculum::{Difficulty, PassRate, Shuffled};
     let of_grpo = |curriculum| codes_where_passes_fall(grpo::STAGE, curriculum, Shuffled);
-    assert_eq!(of_grpo(Shuffled), ["dead_groups", "passes_fall"]);
-    assert_eq!(of_grpo(Difficulty), ["dead_groups"]);
+    assert_eq!(of_grpo(Shuffled), ["dead_groups", "no_policy_gradient", "passes_fall"]);
+    assert_eq!(of_grpo(Difficulty), ["dead_groups", "no_policy_gradient"]);
     assert_eq!(of_grpo(PassRate), [""; 0]);
 }
 
@@ -37,6 +38,6 @@ fn an_order_of_tasks_that_is_not_shuffled_silences_what_it_explains() {
 fn the_section_of_the_training_that_runs_is_read() {
     use Curriculum::{Difficulty, Shuffled};
     let of_ppo = |grpo, ppo| codes_where_passes_fall(PPO, grpo, ppo);
-    assert_eq!(of_ppo(Difficulty, Shuffled), ["dead_groups", "passes_fall"]);
-    assert_eq!(of_ppo(Shuffled, Difficulty), ["dead_groups"]);
+    assert_eq!(of_ppo(Difficulty, Shuffled), ["dead_groups", "no_policy_gradient", "passes_fall"]);
+    assert_eq!(of_ppo(Shuffled, Difficulty), ["dead_groups", "no_policy_gradient"]);
 }

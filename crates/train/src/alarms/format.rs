@@ -6,8 +6,9 @@
 
 use whetstone_algo::format_gain::{CodeRates, GainParts};
 
+use super::due::{CLEAR, DueAlarm, LIKELY, due, percent};
 use super::history::{HELD_OUT, HELD_OUT_NO_CODE, HELD_OUT_TASKS, History, NO_CODE, PASS};
-use super::rules::{CLEAR, DueAlarm, LIKELY, due, percent};
+use super::settings::Settings;
 
 /// The least rise of the pass rate that is a gain.
 const GAIN: f64 = 0.05;
@@ -23,8 +24,9 @@ struct Change {
 }
 
 /// Most of the gain since the start is format.
-pub(super) fn gain_is_format(history: &History) -> Option<DueAlarm> {
-    [held_out(history), training(history)].into_iter().flatten().find_map(|change| change.due())
+pub(super) fn gain_is_format(history: &History, settings: &Settings) -> Option<DueAlarm> {
+    let mut changes = [held_out(history, settings), training(history)].into_iter().flatten();
+    changes.find_map(|change| change.due(settings))
 }
 
 fn training(history: &History) -> Option<Change> {
@@ -37,15 +39,16 @@ fn training(history: &History) -> Option<Change> {
     })
 }
 
-fn held_out(history: &History) -> Option<Change> {
+fn held_out(history: &History, settings: &Settings) -> Option<Change> {
     let tasks = history.values(HELD_OUT_TASKS).last()?.1.max(1.0);
+    let samples = tasks * f64::from(settings.config.held_out.num_samples);
     let ends = |name| {
         let values = history.values(name);
         let (first, rest) = values.split_first()?;
         Some([first.1, rest.last()?.1])
     };
     let ([first_pass, pass], [first, last]) = (ends(HELD_OUT)?, ends(HELD_OUT_NO_CODE)?);
-    let variance = |rate: f64| (rate * (1.0 - rate) / tasks).max(0.0);
+    let variance = |rate: f64| (rate * (1.0 - rate) / samples).max(0.0);
     Some(Change {
         data: "held-out samples",
         first: rates(first_pass, first),
@@ -59,7 +62,7 @@ fn rates(pass_rate: f64, no_code: f64) -> CodeRates {
 }
 
 impl Change {
-    fn due(&self) -> Option<DueAlarm> {
+    fn due(&self, settings: &Settings) -> Option<DueAlarm> {
         let Self { data, first, last, by_chance } = self;
         let parts = GainParts::between(*first, *last);
         let is_gain = parts.gain() > by_chance.max(GAIN);
@@ -68,10 +71,11 @@ impl Change {
         let [format, gain] = [parts.format, parts.gain()].map(|part| 100.0 * part);
         let passing =
             |rates: &CodeRates| rates.pass_given_code().map_or_else(|| "-".into(), percent);
+        let thinking = if settings.may_think() { ", `prompt.thinking = \"off\"`" } else { "" };
         let message = format!(
             "most of this gain is format: of the {data}, {} passed at the start and {} pass now, and {format:.1} of \
              these {gain:.1} points come from replies with code, {} then and {} now, of which {} passed and {} pass. \
-             Compare with a start that answers: another `prompt.template`, `prompt.thinking = \"off\"`; `whet eval \
+             Compare with a start that answers: another `prompt.template`{thinking}; `whet eval \
              --baseline-prompts` measures the model with several prompts",
             percent(first.pass_rate),
             percent(last.pass_rate),

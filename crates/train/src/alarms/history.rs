@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use whetstone_core::metric;
+use whetstone_core::metric::{self, Metric};
+
+use crate::rollouts::values::flag;
 
 /// Steps whose mean stands for a time: single steps have different tasks, and jump.
 pub(super) const WINDOW: usize = 10;
@@ -36,20 +38,30 @@ pub(super) const DEAD: &str = "dead part";
 /// The parts that are dead since all rollouts pass, and since none does.
 pub(super) const SOLVED: &str = "solved part";
 pub(super) const UNSOLVED: &str = "unsolved part";
-const DEAD_GROUPS: &str = metric::GRPO_DEAD_GROUPS.name;
-const SOLVED_GROUPS: &str = metric::GRPO_SOLVED_GROUPS.name;
-const UNSOLVED_GROUPS: &str = metric::GRPO_UNSOLVED_GROUPS.name;
-const GROUPS: &str = metric::ROLLOUT_TASKS.name;
-/// Prefix of the metrics of the reward's terms.
-const TERMS: &str = metric::REWARD_TERMS;
+pub(super) const HELD_OUT_AT_N: &str = metric::HELD_OUT_PASS_AT_N.name;
+pub(super) const REPETITION: &str = metric::ROLLOUT_REPETITION.name;
+pub(super) const GRAD_NORM: &str = metric::TRAIN_GRAD_NORM.name;
+pub(super) const UPDATE_KL: &str = metric::GRPO_UPDATE_KL.name;
+pub(super) const CLIPPED: &str = metric::GRPO_CLIP_FRACTION.name;
+pub(super) const EFFECTIVE_SAMPLE: &str = metric::GRPO_EFFECTIVE_SAMPLE_SIZE.name;
+/// Whether a step had no group that is alive, as 1 or 0.
+pub(super) const NO_GRADIENT: &str = "no gradient";
+/// Whether the gradient of the cross-entropies was more than [`LEAD`] times as long as that of the rollouts.
+pub(super) const SFT_LEADS: &str = "sft leads";
+/// The logarithm of the ratio of the tokens of completions that fail to those of completions that pass.
+pub(super) const LENGTH_GAP: &str = "length gap";
+/// The part of rollouts that could not be judged.
+pub(super) const LOST: &str = "lost part";
+/// How many times longer a gradient is that leads.
+const LEAD: f64 = 5.0;
+/// Prefix of the metrics of the reward's terms among rollouts that do not pass.
+const TERMS_OF_FAILING: &str = metric::REWARD_TERMS_OF_FAILING;
 
 pub(super) const EXPLAINED: &str = metric::PPO_EXPLAINED_VARIANCE.name;
 /// The part of a step's mini-batches that was left out; made of the two below.
 pub(super) const SKIPPED: &str = "skipped part";
-const SKIPPED_MINI_BATCHES: &str = metric::PPO_SKIPPED_MINI_BATCHES.name;
-const UPDATES: &str = metric::PPO_UPDATES.name;
 
-const WATCHED: [&str; 22] = [
+const WATCHED: [&str; 28] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -72,10 +84,21 @@ const WATCHED: [&str; 22] = [
     RM_SHORTER_PAIRS,
     PAID_LENGTH,
     EXPLAINED,
+    HELD_OUT_AT_N,
+    REPETITION,
+    GRAD_NORM,
+    UPDATE_KL,
+    CLIPPED,
+    EFFECTIVE_SAMPLE,
 ];
 
-/// Metrics of PPO that mean what one of GRPO's does.
-const SAME: [(&str, &str); 5] = [
+/// Metrics of other trainings that mean what one of GRPO's does.
+const SAME: [(&str, &str); 10] = [
+    (metric::SFT_GRAD_NORM.name, GRAD_NORM),
+    (metric::RM_GRAD_NORM.name, GRAD_NORM),
+    (metric::PRM_GRAD_NORM.name, GRAD_NORM),
+    (metric::PPO_KL_DIVERGENCE.name, UPDATE_KL),
+    (metric::PPO_CLIP_FRACTION.name, CLIPPED),
     (metric::PPO_MEAN_REWARD.name, REWARD),
     (metric::PPO_PASS_RATE.name, PASS),
     (metric::PPO_ENTROPY.name, ENTROPY),
@@ -119,20 +142,12 @@ impl History {
     pub(super) fn add(&mut self, step: u64, values: &BTreeMap<String, f64>) {
         for (name, &value) in values {
             let name = common_name(name);
-            if WATCHED.contains(&name) || name.starts_with(TERMS) {
+            if WATCHED.contains(&name) || name.starts_with(TERMS_OF_FAILING) {
                 self.put(name, step, value);
             }
         }
-        let parts = [(DEAD, DEAD_GROUPS), (SOLVED, SOLVED_GROUPS), (UNSOLVED, UNSOLVED_GROUPS)];
-        for (part, of) in parts {
-            if let (Some(count), Some(&groups)) = (values.get(of), values.get(GROUPS)) {
-                self.put(part, step, count / groups);
-            }
-        }
-        if let [Some(skipped), Some(made)] =
-            [SKIPPED_MINI_BATCHES, UPDATES].map(|name| values.get(name))
-        {
-            self.put(SKIPPED, step, skipped / (skipped + made));
+        for (name, value) in made(values) {
+            self.put(name, step, value);
         }
     }
 
@@ -147,9 +162,9 @@ impl History {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The terms of the reward.
-    pub(super) fn terms(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().filter_map(|name| name.strip_prefix(TERMS))
+    /// The terms of the reward that are measured among rollouts that do not pass.
+    pub(super) fn terms_of_failing(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().filter_map(|name| name.strip_prefix(TERMS_OF_FAILING))
     }
 
     /// The value of the step that was taken in last.
@@ -197,6 +212,32 @@ impl History {
         let near = &values[from..(from + WINDOW).min(values.len())];
         (!near.is_empty()).then(|| level(near).mean)
     }
+}
+
+/// What is made of several measurements of a step, as far as it has them.
+fn made(values: &BTreeMap<String, f64>) -> impl Iterator<Item = (&'static str, f64)> {
+    let get = |metric: Metric| values.get(metric.name).copied();
+    let part = |of, all| Some(get(of)? / get(all)?);
+    let dead = part(metric::GRPO_DEAD_GROUPS, metric::ROLLOUT_TASKS);
+    let skipped = get(metric::PPO_SKIPPED_MINI_BATCHES).zip(get(metric::PPO_UPDATES));
+    let lost = get(metric::ROLLOUT_DROPPED).zip(get(metric::ROLLOUT_JUDGED));
+    let sft = [metric::TEACHER_SFT_GRAD_NORM, metric::SELF_SFT_GRAD_NORM].map(get);
+    let sft = sft.into_iter().flatten().fold(0.0, f64::hypot);
+    [
+        (DEAD, dead),
+        (SOLVED, part(metric::GRPO_SOLVED_GROUPS, metric::ROLLOUT_TASKS)),
+        (UNSOLVED, part(metric::GRPO_UNSOLVED_GROUPS, metric::ROLLOUT_TASKS)),
+        (NO_GRADIENT, dead.map(|part| flag(part >= 1.0))),
+        (SFT_LEADS, get(metric::GRPO_GRAD_NORM).map(|norm| flag(sft > LEAD * norm))),
+        (SKIPPED, skipped.map(|(skipped, made)| skipped / (skipped + made))),
+        (LOST, lost.map(|(lost, judged)| lost / (lost + judged))),
+        (
+            LENGTH_GAP,
+            part(metric::ROLLOUT_TOKENS_FAILING, metric::ROLLOUT_TOKENS_PASSING).map(f64::ln),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
 }
 
 fn level(values: &[(u64, f64)]) -> Level {
@@ -269,7 +310,7 @@ mod tests {
         let mut history = history(&[1.0, f64::NAN]);
         assert_eq!(history.values(REWARD), [(1, 1.0)]);
         assert_eq!(history.newest(REWARD), Some(1.0));
-        let dead = [(DEAD_GROUPS, 3.0), (GROUPS, 4.0)];
+        let dead = [("grpo/dead_groups", 3.0), ("rollout/tasks", 4.0)];
         history.add(3, &dead.map(|(name, value)| (name.to_owned(), value)).into());
         assert_eq!((history.newest(DEAD), history.newest(REWARD)), (Some(0.75), None));
     }

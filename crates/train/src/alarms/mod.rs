@@ -18,29 +18,46 @@
 //! | `cut_off` | more completions are cut off by the limit on tokens than in the beginning |
 //! | `no_code` | most replies have no code outside their thinking |
 //! | `reward_model_follows_length` | a reward model pays for long, or for short, completions |
-//! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
+//! | `term_rises_alone` | most of the reward's rise is a term that pays more to rollouts that do not pass |
 //! | `gain_is_format` | most of the gain since the start is more replies with code |
 //! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |
 //! | `critic_explains_nothing` | a critic's baseline is worse than the mean of the returns |
 //! | `mini_batches_skipped` | more than half of the mini-batches are left out |
+//! | `pass_at_n_falls` | fewer held-out tasks have a sample that passes, while more samples pass |
+//! | `no_policy_gradient` | half of the steps have no group that is alive |
+//! | `sft_dominates` | the cross-entropies' gradient is five times as long as that of the rollouts |
+//! | `effective_sample_small` | recorded rollouts count for less than three tenths of their tokens |
+//! | `gradient_spike` | a gradient is five times as long as usual |
+//! | `update_kl_high` | the updates of a step move the policy by more than 0.02 nats a token |
+//! | `clip_fraction_high` | more than three tenths of the ratios are clipped |
+//! | `lengths_diverge` | completions that fail and those that pass grow apart in length |
+//! | `repetition` | more than a tenth of the completions end in a loop |
+//! | `judge_fails` | more than two in a hundred rollouts could not be judged |
 //! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, five times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
 
 mod critic;
+mod due;
 mod format;
+mod held_out;
 mod history;
 mod reward_model;
 mod rules;
+mod samples;
+mod settings;
+mod signal;
+mod terms;
+mod updates;
 
 use std::collections::BTreeMap;
 
 use whetstone_core::config::Config;
 use whetstone_record::event::Suspect;
 
+use self::due::DueAlarm;
 use self::history::History;
-use self::rules::{DueAlarm, Rules, Trainer};
-use crate::ppo::STAGE as PPO;
+use self::settings::Settings;
 
 /// Steps for which an alarm must not have been due before it rings again.
 pub const QUIET_STEPS: u64 = 50;
@@ -70,7 +87,7 @@ pub(crate) fn no_suspects(_term: &str) -> Vec<Suspect> {
 #[derive(Debug)]
 pub(crate) struct Alarms {
     history: History,
-    rules: Rules,
+    settings: Settings,
     /// The step at which each was due last, by what it is about.
     due: BTreeMap<String, u64>,
 }
@@ -78,19 +95,8 @@ pub(crate) struct Alarms {
 impl Alarms {
     /// Those of a training with this name.
     pub(crate) fn new(config: &Config, stage: &str) -> Self {
-        let is_ppo = stage == PPO;
-        let (trainer, curriculum) = if is_ppo {
-            (Trainer::Ppo, config.ppo.curriculum)
-        } else {
-            (Trainer::Grpo, config.grpo.curriculum)
-        };
-        let rules = Rules {
-            trainer,
-            curriculum,
-            kl_budget: config.dual_source.kl_budget,
-            has_partial_credit: !config.reward.needs_all_tests(),
-        };
-        Self { rules, history: History::default(), due: BTreeMap::new() }
+        let settings = Settings::new(config, stage);
+        Self { settings, history: History::default(), due: BTreeMap::new() }
     }
 
     /// Takes in the measurements of a step; returns the alarms that ring.
@@ -101,15 +107,8 @@ impl Alarms {
         suspects: Suspects<'_>,
     ) -> Vec<Alarm> {
         self.history.add(step, values);
-        let found = rules::all(&self.history, &self.rules);
-        let of_reward_model = reward_model::all(&self.history).into_iter().flatten();
-        found
-            .into_iter()
-            .chain(of_reward_model)
-            .chain(format::gain_is_format(&self.history))
-            .chain(critic::all(&self.history).into_iter().flatten())
-            .filter_map(|found| self.ring(step, found, suspects))
-            .collect()
+        let found = due_after(&self.history, &self.settings);
+        found.into_iter().filter_map(|found| self.ring(step, found, suspects)).collect()
     }
 
     fn ring(&mut self, step: u64, due: DueAlarm, suspects: Suspects<'_>) -> Option<Alarm> {
@@ -124,9 +123,30 @@ impl Alarms {
     }
 }
 
+/// Everything that is due after the last step.
+fn due_after(history: &History, settings: &Settings) -> Vec<DueAlarm> {
+    let of_samples = samples::all(history, settings).into_iter().flatten();
+    held_out::all(history, settings)
+        .into_iter()
+        .chain(rules::all(history, settings))
+        .chain(signal::all(history, settings))
+        .chain(updates::all(history, settings))
+        .flatten()
+        .chain(of_samples)
+        .chain(terms::all(history, settings))
+        .chain(reward_model::all(history).into_iter().flatten())
+        .chain(format::gain_is_format(history, settings))
+        .chain(critic::all(history, settings).into_iter().flatten())
+        .collect()
+}
+
 #[cfg(test)]
 mod curriculum_tests;
 #[cfg(test)]
+mod planted_tests;
+#[cfg(test)]
 mod ppo_tests;
+#[cfg(test)]
+mod terms_tests;
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,13 @@
 
 use super::tests::{healthy, put, suspects};
 use super::*;
+use crate::ppo::STAGE as PPO;
 
 /// A step of PPO that goes well.
 fn healthy_ppo(step: u64) -> BTreeMap<String, f64> {
     let ppo_name = |name: String| match name.as_str() {
         "grpo/kl_divergence" => "ppo/reference_kl".to_owned(),
+        "grpo/update_kl" => "ppo/kl_divergence".to_owned(),
         _ => name.replace("grpo/", "ppo/"),
     };
     let mut values: BTreeMap<String, f64> =

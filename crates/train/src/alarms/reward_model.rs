@@ -2,19 +2,17 @@
 
 use whetstone_core::reward::MODEL;
 
+use super::due::{DueAlarm, LIKELY, due, percent};
 use super::history::{
     History, Level, PAID_LENGTH, RM_ACCURACY, RM_ACCURACY_LOW, RM_LABEL_LENGTH, RM_LENGTH,
     RM_PAIRS, RM_SHORTER, RM_SHORTER_PAIRS,
 };
-use super::rules::{DueAlarm, due, percent};
 
 /// The correlation of scores with length that is too much: length explains a quarter of the differences.
 const FOLLOWS_LENGTH: f64 = 0.5;
 /// The correlation with which a reward model pays a policy for length: two thirds of the differences. On
 /// programs that pass or fail, honest scores stay below half of that.
 const PAYS_FOR_LENGTH: f64 = 0.8;
-/// Standard errors from which a level is likely.
-const LIKELY: f64 = 2.0;
 /// Measurements in a row without an accuracy above chance. The first few are the beginning of every training.
 const AT_CHANCE: usize = 5;
 

@@ -1,7 +1,5 @@
 //! Each alarm in a training that is made to ring it, and none in one that goes well.
 
-use whetstone_core::config::TestsWorth;
-
 use super::*;
 use crate::grpo;
 
@@ -23,11 +21,27 @@ pub(super) fn healthy(step: u64) -> BTreeMap<String, f64> {
         ("rollout/truncated", 0.02 + 0.02 * jump),
         ("reward/tests", 0.25 + 0.15 * time + 0.08 * jump),
         ("reward/quality", 0.05 + 0.05 * time + 0.01 * jump),
+        // Failing programs pass a few more tests, too.
+        ("reward_failing/tests", 0.05 + 0.02 * time + 0.01 * jump),
+        ("reward_failing/quality", 0.02 + 0.01 * jump),
+        ("grpo/grad_norm", 0.3 - 0.1 * time + 0.1 * jump),
+        ("teacher_sft/grad_norm", 0.3 - 0.1 * time),
+        ("self_sft/grad_norm", 0.1),
+        ("train/grad_norm", 0.5 - 0.2 * time + 0.2 * jump),
+        ("grpo/update_kl", 0.006 + 0.004 * jump),
+        ("grpo/clip_fraction", 0.1 + 0.1 * jump),
+        ("grpo/effective_sample_size", 0.9 - 0.4 * time + 0.1 * jump),
+        ("rollout/tokens_passing", 80.0 + 20.0 * time + 8.0 * jump),
+        ("rollout/tokens_failing", 110.0 + 40.0 * time - 20.0 * jump),
+        ("rollout/repetition", 0.04 + 0.04 * jump),
+        ("rollout/judged", 64.0),
+        ("rollout/dropped", if step.is_multiple_of(9) { 1.0 } else { 0.0 }),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     if step % 20 == 1 {
         values.insert("held_out/pass_rate".to_owned(), 0.3 + 0.2 * time + 0.03 * jump);
+        values.insert("held_out/pass_at_n".to_owned(), 0.5 + 0.1 * time + 0.03 * jump);
         values.insert("held_out/no_code".to_owned(), 0.03);
         values.insert("held_out/tasks".to_owned(), 100.0);
     }
@@ -38,8 +52,15 @@ pub(super) fn suspects(term: &str) -> Vec<Suspect> {
     vec![Suspect { prompt_id: format!("about/{term}"), group_id: 3 }]
 }
 
-fn with_budget(kl_budget: f64) -> Alarms {
+/// Held-out tasks have one sample, so that tables of hundred tasks can be worked by hand.
+pub(super) fn one_sample() -> Config {
     let mut config = Config::default();
+    config.held_out.num_samples = 1;
+    config
+}
+
+fn with_budget(kl_budget: f64) -> Alarms {
+    let mut config = one_sample();
     config.dual_source.kl_budget = kl_budget;
     Alarms::new(&config, grpo::STAGE)
 }
@@ -182,10 +203,17 @@ fn groups_that_teach_nothing() {
     };
     // After four of ten steps at 1: 0.85, less twice its error of 0.041; after five: 0.875, less twice
     // 0.042, which is 0.792; after six: 0.9, less twice 0.041.
+    // Half of ten steps have no group that is alive one step earlier.
     let too_hard = "in 6.2 % every rollout passes, in 93.8 % none does: the tasks are too hard";
-    check(dead(1.0, 15.0), &[(56, "dead_groups")], too_hard);
-    check(dead(12.0, 4.0), &[(56, "dead_groups")], "each task is too hard or too easy");
-    check(dead(15.0, 1.0), &[(56, "dead_groups")], "the tasks are learnt. Take harder ones");
+    let check = |solved, unsolved, says: &str| {
+        let found = ringing(dead(solved, unsolved));
+        let rung: Vec<(u64, &str)> = found.iter().map(|alarm| (alarm.step, alarm.code)).collect();
+        assert_eq!(rung, [(55, "no_policy_gradient"), (56, "dead_groups")], "{found:#?}");
+        assert!(found[1].message.contains(says), "{found:#?}");
+    };
+    check(1.0, 15.0, too_hard);
+    check(12.0, 4.0, "each task is too hard or too easy");
+    check(15.0, 1.0, "the tasks are learnt. Take harder ones");
 }
 
 #[test]
@@ -283,53 +311,6 @@ fn passes_that_jump_around_their_level_are_no_fall() {
         put(values, "grpo/pass_rate", if step > 50 { 0.35 + jump } else { 0.4 + jump });
     };
     assert_eq!(ringing(noisy), []);
-}
-
-#[test]
-fn a_term_that_rises_alone_names_who_gains_by_it() {
-    let hacked = |step, values: &mut BTreeMap<String, f64>| {
-        put(values, "grpo/pass_rate", 0.3);
-        put(values, "reward/tests", 0.25);
-        put(values, "reward/quality", if step > 50 { 0.18 } else { 0.05 });
-    };
-    let found = ringing(hacked);
-    assert_eq!((found.len(), found[0].code), (1, "term_rises_alone"));
-    assert_eq!(found[0].suspects, suspects("quality"));
-    assert!(found[0].message.contains("the term `quality`"), "{found:?}");
-    let with_passes = |step, values: &mut BTreeMap<String, f64>| {
-        hacked(step, values);
-        put(values, "grpo/pass_rate", if step > 50 { 0.5 } else { 0.3 });
-    };
-    assert_eq!(ringing(with_passes), []);
-    let together = |step, values: &mut BTreeMap<String, f64>| {
-        hacked(step, values);
-        put(values, "reward/tests", if step > 50 { 0.4 } else { 0.25 });
-    };
-    assert_eq!(ringing(together), []);
-}
-
-#[test]
-fn tests_that_rise_without_more_passes_are_partial_credit_where_that_is_paid() {
-    let collected = |step, values: &mut BTreeMap<String, f64>| {
-        put(values, "grpo/pass_rate", 0.0);
-        put(values, "reward/quality", 0.05);
-        put(values, "reward/tests", if step > 50 { 0.45 } else { 0.25 });
-    };
-    let said = |tests| {
-        let mut config = Config::default();
-        config.reward.tests = tests;
-        let found = ringing_in(Alarms::new(&config, grpo::STAGE), collected);
-        assert_eq!((found.len(), found[0].code), (1, "term_rises_alone"), "{found:?}");
-        assert_eq!(found[0].suspects, suspects("tests"));
-        found[0].message.clone()
-    };
-    let partly = said(TestsWorth::Fraction);
-    assert!(partly.contains("partial credit is being collected"), "{partly}");
-    assert!(partly.contains("`reward.tests = \"all\"` pays whole solutions only"), "{partly}");
-    for tests in [TestsWorth::All, TestsWorth::Auto] {
-        let whole = said(tests);
-        assert!(!whole.contains("partial credit"), "{whole}");
-    }
 }
 
 /// At the first step `first` of the replies have code, at the second half as many lack it, and so on; `given` of those

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use whetstone_core::metric::{self, Unit};
-use whetstone_record::summary::{CodeChange, HeldOut, Summary, Trend};
+use whetstone_record::summary::{CodeChange, Gain, HeldOut, Summary, Trend};
 
 use super::escape::code;
 
@@ -26,10 +26,13 @@ fn trend(Trend { metric, first_quarter, last_quarter }: &Trend) -> String {
 }
 
 fn held_out(found: &HeldOut) -> String {
-    let HeldOut { metric, first_step, first, last_step, last, tasks } = found;
+    let HeldOut { metric, first_step, first, last_step, last, after_last, tasks, gain } = found;
     let [first, last_value] = [first, last].map(|value| number(metric, *value));
-    let mut line =
-        format!("{}: {first} at step {first_step}, {last_value} at step {last_step}", code(metric));
+    let at = if *after_last { "after" } else { "at" };
+    let mut line = format!(
+        "{}: {first} at step {first_step}, {last_value} {at} step {last_step}",
+        code(metric)
+    );
     if let Some(tasks) = tasks.filter(|&tasks| tasks > 0) {
         let (low, high) = wilson(*last, tasks);
         let _ = write!(
@@ -38,6 +41,12 @@ fn held_out(found: &HeldOut) -> String {
             100.0 * low,
             100.0 * high
         );
+    }
+    if let Some(Gain { mean, error }) = gain {
+        let _ = write!(line, "; {:+.1} points task by task", 100.0 * mean);
+        if let Some(error) = error {
+            let _ = write!(line, " (standard error {:.1})", 100.0 * error);
+        }
     }
     line
 }
@@ -116,7 +125,9 @@ mod tests {
                 first: 0.0,
                 last_step: 7,
                 last: 0.5,
+                after_last: true,
                 tasks: Some(10),
+                gain: Some(Gain { mean: 0.5, error: Some(0.125) }),
             }],
             code: vec![CodeChange {
                 metric: "code/no_code",
@@ -135,8 +146,8 @@ mod tests {
                 "`grpo/mean_reward`: 0.250 in the first quarter of the steps, 0.500 in the last",
                 "`grpo/pass_rate`: 10.0 % in the first quarter of the steps, 20.0 % in the last",
                 // Wilson's interval of 5 of 10: 0.2366 to 0.7634.
-                "`held_out/pass_rate`: 0.0 % at step 1, 50.0 % at step 7 (95 % interval 23.7 to 76.3 %: Wilson's, \
-                 with each of the 10 tasks as one observation)",
+                "`held_out/pass_rate`: 0.0 % at step 1, 50.0 % after step 7 (95 % interval 23.7 to 76.3 %: Wilson's, \
+                 with each of the 10 tasks as one observation); +50.0 points task by task (standard error 12.5)",
                 "`code/no_code`: 60.0 % at the first step, 10.0 % at the end",
                 "accuracy on all held-out data: 0.750 (95 % interval 0.500 to 0.900)",
                 "Brier score on all held-out data: 0.250 (one task: no interval)",

@@ -69,6 +69,8 @@ pub(super) struct LearnMeasured {
     norm: f64,
     /// Updates that were not made, since there was no gradient.
     skipped_updates: usize,
+    /// Updates whose gradient was clipped.
+    clipped_updates: usize,
     policy: PolicyMeasured,
 }
 
@@ -129,6 +131,7 @@ impl LearnMeasured {
         self.self_sft = SftMeasured::mean(updates.iter().filter_map(|update| update.self_sft));
         self.norm = updates.iter().map(|update| update.updated.norm).sum::<f64>() / count;
         self.skipped_updates += updates.iter().filter(|update| update.updated.is_skipped).count();
+        self.clipped_updates += updates.iter().filter(|update| update.updated.is_clipped).count();
         (self.weights, self.lr) = (last.weights, last.lr);
     }
 
@@ -148,6 +151,8 @@ impl LearnMeasured {
         values.put_some(metric::GRPO_IMPORTANCE_MEAN, seen.importance.get());
         let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
         values.put_some(metric::GRPO_IMPORTANCE_TRUNCATED, truncated);
+        let effective = seen.effective_sample_fraction().filter(|_| is_recorded);
+        values.put_some(metric::GRPO_EFFECTIVE_SAMPLE_SIZE, effective);
         values.put_some(metric::GRPO_ENTROPY, seen.entropy.get());
         values.put_some(metric::GRPO_RATIO_MEAN, seen.ratio_mean());
         values.put_some(metric::GRPO_RATIO_STD, seen.ratio_std());
@@ -157,6 +162,7 @@ impl LearnMeasured {
         values.put(metric::TRAIN_GRAD_NORM, self.norm);
         values.put(metric::TRAIN_LR, self.lr);
         values.put(metric::TRAIN_SKIPPED_UPDATES, number(self.skipped_updates));
+        values.put(metric::TRAIN_CLIPPED_UPDATES, number(self.clipped_updates));
         self.put_sources(values);
     }
 
@@ -192,7 +198,7 @@ mod tests {
 
     fn update(policy: PolicyMeasured, norm: f64) -> UpdateMeasured {
         let weights = DualSourceConfig::default();
-        let updated = Updated { norm, is_skipped: norm == 0.0 };
+        let updated = Updated { norm, is_skipped: norm == 0.0, is_clipped: norm > 2.0 };
         UpdateMeasured { policy, teacher: None, self_sft: None, updated, weights, lr: norm / 8.0 }
     }
 
@@ -227,6 +233,8 @@ mod tests {
             ("grpo/clamped", 4.0),
             ("train/grad_norm", 1.5),
             ("train/skipped_updates", 2.0),
+            // Of norm 9 in the first pass and of norm 3 in the last.
+            ("train/clipped_updates", 2.0),
             ("train/lr", 0.375),
         ];
         for (name, expected) in expected {

@@ -68,7 +68,7 @@ mod tests {
     use whetstone_core::verdict::Verdict;
 
     use super::*;
-    use crate::rollouts::metrics::HeldOut;
+    use crate::rollouts::metrics::{Gain, HeldOut};
     use crate::testing::{Said, dropped, group, rollout, rollout_as, settings};
 
     /// Five rollouts: two pass, one is no program, one was cut off, one could not be judged.
@@ -106,7 +106,13 @@ mod tests {
             ("code/avg_test_pass_rate", 0.5),
             ("code/timeouts", 0.0),
             ("reward/tests", 0.5),
+            // 3 and 2 tokens pass, 1 and 2 do not: the reply without code has tests that it was not run against.
+            ("reward_failing/tests", 0.0),
             ("rollout/mean_tokens", 2.0),
+            ("rollout/tokens_passing", 2.5),
+            ("rollout/tokens_failing", 1.5),
+            ("rollout/repetition", 0.0),
+            ("rollout/judged", 4.0),
             ("rollout/truncated", 0.25),
             ("rollout/dropped", 1.0),
             ("rollout/tasks", 2.0),
@@ -129,11 +135,19 @@ mod tests {
             0,
             Said { ids: &[9], finish: Finish::Stop, verdict: Verdict::Timeout, worth: 0.0 },
         );
+        let partly = [("tests".to_owned(), Term { value: 0.5, weight: 0.5 })];
+        step_rollouts.groups[0].rollouts[1].outcome.reward =
+            Reward::new(partly.into(), [].into()).unwrap();
         let found = values(&Measured::default(), &step_rollouts);
-        // One of four has the term, which adds 0.4; one of them passes by its tests.
-        for (name, value) in
-            [("reward/style", 0.1), ("reward/tests", 0.25), ("code/timeouts", 0.25)]
-        {
+        // One of four has the term, which adds 0.4; one of them passes by its tests, and of the two that do not pass
+        // one has some of the tests, which adds 0.25.
+        for (name, value) in [
+            ("reward/style", 0.1),
+            ("reward/tests", 1.25 / 4.0),
+            ("reward_failing/tests", 0.125),
+            ("reward_failing/style", 0.0),
+            ("code/timeouts", 0.25),
+        ] {
             assert_eq!(found[name].to_bits(), f64::to_bits(value), "{name}: {}", found[name]);
         }
     }
@@ -141,13 +155,28 @@ mod tests {
     #[test]
     fn held_out_tasks_are_told_of_where_they_were_measured() {
         assert!(!values(&Measured::default(), &step_rollouts()).contains_key("held_out/tasks"));
-        let (pass_rate, no_code) = (Some(0.75), Some(0.125));
-        let held_out = HeldOut { pass_rate, no_code, tasks: 8, took: Duration::from_secs(3) };
+        let held_out = HeldOut {
+            pass_rate: Some(0.75),
+            pass_at_n: Some(0.875),
+            gain: Some(Gain { mean: -0.25, error: Some(0.5) }),
+            no_code: Some(0.125),
+            tasks: 8,
+            took: Duration::from_secs(3),
+        };
         let collected = Collected { held_out: Some(held_out) };
         let found = values(&Measured { collected, ..Measured::default() }, &step_rollouts());
-        let told = ["held_out/pass_rate", "held_out/no_code", "held_out/tasks", "time/held_out_s"]
-            .map(|name| found[name]);
-        assert_eq!(told.map(f64::to_bits), [0.75, 0.125, 8.0, 3.0].map(f64::to_bits));
+        let expected = [
+            ("held_out/pass_rate", 0.75),
+            ("held_out/pass_at_n", 0.875),
+            ("held_out/gain", -0.25),
+            ("held_out/gain_error", 0.5),
+            ("held_out/no_code", 0.125),
+            ("held_out/tasks", 8.0),
+            ("time/held_out_s", 3.0),
+        ];
+        for (name, value) in expected {
+            assert_eq!(found[name].to_bits(), f64::to_bits(value), "{name}: {}", found[name]);
+        }
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn steps(
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured::default();
-        measured.collected.held_out = held_out::measure(student, grpo.collection(), step)?;
+        measured.collected.held_out = held_out::measure(student, grpo.collection(), &mut progress)?;
         let next =
             NextStep { student, collection: grpo.collection(), plan: &plan, progress: &progress };
         let Some(mut step_rollouts) = stream.next(next, &learner)? else {
@@ -169,9 +169,12 @@ fn steps(
             .map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         stream.count(grpo.config, &step_rollouts, &mut progress);
         progress.step = step;
-        progress.updates = learner.optimizer().updates();
+        progress.follow(learner.optimizer());
         let took = began.elapsed();
-        let values = measured.values(&batch, &step_rollouts, took);
+        let mut values = measured.values(&batch, &step_rollouts, took);
+        if step == plan.steps {
+            held_out::measure_last(student, grpo.collection(), &progress, &mut values)?;
+        }
         let stalled = stalled(grpo.config, &progress, &values);
         let finished =
             FinishedStep { step, steps: plan.steps, step_rollouts: &step_rollouts, batch: &batch };

@@ -31,7 +31,7 @@ pub fn probe(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>
 fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
     let plan = training.source.plan(training.config)?;
     student.check_grpo_room(training.config, training.limits)?;
-    let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
+    let (optimizer, mut progress) = restore(student, STAGE, training.checkpoint)?;
     let reward_model =
         RewardAdapter::open(student, training.config, training.reward_model, training.checkpoint)?;
     let process_model = ProcessAdapter::open(
@@ -45,7 +45,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     learner.check_memory(student, &longest(student, training))?;
     let mut measured = Measured::default();
     let collection = training.collection();
-    measured.collected.held_out = held_out::measure(student, collection, 1)?;
+    measured.collected.held_out = held_out::measure(student, collection, &mut progress)?;
     let (began, step) = (Instant::now(), progress.step + 1);
     let next = NextStep { student, collection, plan: &plan, progress: &progress };
     let Some(mut step_rollouts) = stream.next(next, &learner)? else {
@@ -81,8 +81,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         parts: parts.into_iter().filter(|(_, took)| !took.is_zero()).collect(),
         steps: plan.steps.saturating_sub(progress.step),
         held_out: measured.collected.held_out.map(|held_out| held_out.took),
-        measurements: (step..=plan.steps).filter(|&step| held_out::is_due(collection, step)).count()
-            as u64,
+        measurements: held_out::measurements_left(collection, step..=plan.steps),
         warnings: FirstSteps::default().see(training.config, finished),
     }))
 }

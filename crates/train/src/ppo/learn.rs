@@ -105,14 +105,14 @@ impl<'a> Learner<'a> {
         })
     }
 
-    /// Log-probabilities under the reference, if the divergence from it costs something.
+    /// Log-probabilities under the reference, if the divergence from it costs something or has a budget.
     pub(super) fn reference(
         &self,
         student: &mut Student,
         models: &Models,
         Work { step, experiences }: Work<'_>,
     ) -> Result<Option<Vec<Vec<f64>>>, TrainError> {
-        if self.config.ppo.kl_coef == 0.0 {
+        if self.config.ppo.kl_coef == 0.0 && self.config.dual_source.kl_budget == 0.0 {
             return Ok(None);
         }
         let adapters = if models.reference.is_some() { Adapters::On } else { Adapters::Off };

@@ -47,6 +47,8 @@ pub(super) struct LearnMeasured {
     lr: f64,
     /// Updates that changed nothing, since there was no gradient.
     empty_updates: usize,
+    /// Updates in which the gradient of the policy or of the critic was clipped.
+    clipped_updates: usize,
 }
 
 impl LearnMeasured {
@@ -74,6 +76,7 @@ impl LearnMeasured {
     pub(super) fn updated(&mut self, updated: Updated, lr: f64) {
         self.updates += 1;
         self.empty_updates += usize::from(updated.is_skipped);
+        self.clipped_updates += usize::from(updated.is_clipped);
         (self.norm, self.lr) = (updated.norm, lr);
     }
 
@@ -93,6 +96,7 @@ impl LearnMeasured {
         values.put(metric::TRAIN_GRAD_NORM, self.norm);
         values.put(metric::TRAIN_LR, self.lr);
         values.put(metric::TRAIN_SKIPPED_UPDATES, number(self.empty_updates));
+        values.put(metric::TRAIN_CLIPPED_UPDATES, number(self.clipped_updates));
         values.put(metric::TIME_LEARNING_S, self.took.as_secs_f64());
     }
 }

@@ -121,7 +121,7 @@ fn steps(student: &mut Student, session: &mut Session, ppo: &Ppo<'_>) -> Result<
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured { kl_coef: rules.kl_coef, ..Measured::default() };
-        measured.collected.held_out = held_out::measure(student, ppo.collection(), step)?;
+        measured.collected.held_out = held_out::measure(student, ppo.collection(), &mut progress)?;
         let Some(batch) = training.experience(student, &progress, &mut measured)? else {
             progress.ppo = Some(rules);
             session.checkpoint(student, training.learner.optimizer(), &progress)?;
@@ -137,9 +137,9 @@ fn steps(student: &mut Student, session: &mut Session, ppo: &Ppo<'_>) -> Result<
         adapt(&mut rules, config, experiences);
         training.tasks.count(config, step_rollouts, &mut progress);
         progress.step = step;
-        progress.updates = training.learner.optimizer().updates();
+        progress.follow(training.learner.optimizer());
         let took = began.elapsed();
-        let values = measured.values(step_rollouts, experiences, took)?;
+        let mut values = measured.values(step_rollouts, experiences, took)?;
         let figures = StepFigures {
             kl: measured.learnt.kl,
             reward: values.get(metric::PPO_MEAN_REWARD.name).copied(),
@@ -147,6 +147,9 @@ fn steps(student: &mut Student, session: &mut Session, ppo: &Ppo<'_>) -> Result<
         };
         let check = stops::check(&config.ppo, &mut rules, figures);
         session.stop_check(step, check.stops, check.reason)?;
+        if check.stops {
+            held_out::measure_last(student, ppo.collection(), &progress, &mut values)?;
+        }
         let warnings = constant.see(step, &values).into_iter().collect();
         let report = StepReport { step, steps, took, values, warnings, again: false };
         session.step(report, &|term| suspects(step_rollouts, term), ppo.watch)?;
@@ -174,9 +177,9 @@ fn steps(student: &mut Student, session: &mut Session, ppo: &Ppo<'_>) -> Result<
 pub fn probe(student: &mut Student, ppo: &Ppo<'_>) -> Result<Option<Probe>, TrainError> {
     ppo.watch.dog.during(|| {
         let all = ppo.with_traces();
-        let (mut training, progress) = Training::begin(student, ppo, &all)?;
+        let (mut training, mut progress) = Training::begin(student, ppo, &all)?;
         let mut measured = Measured { kl_coef: ppo.config.ppo.kl_coef, ..Measured::default() };
-        measured.collected.held_out = held_out::measure(student, ppo.collection(), 1)?;
+        measured.collected.held_out = held_out::measure(student, ppo.collection(), &mut progress)?;
         let (began, step) = (Instant::now(), progress.step + 1);
         let Some(batch) = training.experience(student, &progress, &mut measured)? else {
             return Ok(None);
@@ -188,13 +191,12 @@ pub fn probe(student: &mut Student, ppo: &Ppo<'_>) -> Result<Option<Probe>, Trai
             ("learning", measured.learnt.took),
         ];
         let steps = training.plan.steps;
-        let is_due = |&step: &u64| held_out::is_due(ppo.collection(), step);
         Ok(Some(Probe {
             step: began.elapsed(),
             parts: parts.into_iter().filter(|(_, took)| !took.is_zero()).collect(),
             steps: steps.saturating_sub(progress.step),
             held_out: measured.collected.held_out.map(|held_out| held_out.took),
-            measurements: (step..=steps).filter(is_due).count() as u64,
+            measurements: held_out::measurements_left(ppo.collection(), step..=steps),
             warnings: Vec::new(),
         }))
     })

@@ -102,7 +102,7 @@ fn steps(student: &mut Student, session: &mut Session, prm: &Prm<'_>) -> Result<
             .map_err(|err| session.with_batch(err, step, || saved(&transitions)))?;
         progress.step = step;
         progress.position += training.plan.items_per_step;
-        progress.updates = training.optimizer.updates();
+        progress.follow(&training.optimizer);
         if held_out::is_due(prm.config, step, steps) {
             let is_last = step == steps;
             let all: Vec<&TokenTransition> = prm.held_out.iter().collect();

@@ -124,7 +124,7 @@ fn steps(student: &mut Student, session: &mut Session, rm: &Rm<'_>) -> Result<En
             learnt.map_err(|err| session.with_batch(err, step, || saved(&pairs)))?;
         progress.step = step;
         progress.position = positions.end;
-        progress.updates = optimizer.updates();
+        progress.follow(&optimizer);
         let mut values = values(&pairs, scores);
         values.insert(metric::RM_GRAD_NORM.name.to_owned(), updated.norm);
         values.insert(metric::RM_LR.name.to_owned(), lr);

@@ -9,6 +9,7 @@ use whetstone_core::metric::{self, Metric};
 use whetstone_env::metrics::of_outcome;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
 
+use super::repetition::is_repetitive;
 use super::tasks::StepRollouts;
 use super::values::{Values, flag, number};
 
@@ -17,11 +18,30 @@ use super::values::{Values, flag, number};
 pub(crate) struct HeldOut {
     /// The part of samples that passed, averaged over tasks.
     pub(crate) pass_rate: Option<f64>,
+    /// The part of tasks of which at least one sample passed.
+    pub(crate) pass_at_n: Option<f64>,
+    /// The difference from the first measurement, with its standard error over tasks.
+    pub(crate) gain: Option<Gain>,
     /// The part of samples without a program, averaged over tasks that ask for programs.
     pub(crate) no_code: Option<f64>,
     /// Tasks of which a sample could be judged.
     pub(crate) tasks: usize,
     pub(crate) took: Duration,
+}
+
+/// A mean difference of pass rates, task by task.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Gain {
+    pub(crate) mean: f64,
+    /// Its standard error over tasks; none for a single one.
+    pub(crate) error: Option<f64>,
+}
+
+impl Gain {
+    pub(crate) fn put(self, values: &mut Values) {
+        values.put(metric::HELD_OUT_GAIN, self.mean);
+        values.put_some(metric::HELD_OUT_GAIN_ERROR, self.error);
+    }
 }
 
 /// Measurements of collecting the rollouts of a step.
@@ -41,10 +61,14 @@ pub(crate) struct RewardMetrics {
 impl Collected {
     /// Held-out tasks, times and speeds.
     pub(crate) fn put(&self, step_rollouts: &StepRollouts, values: &mut Values) {
-        if let Some(HeldOut { pass_rate, no_code, tasks, took }) = self.held_out {
+        if let Some(HeldOut { pass_rate, pass_at_n, gain, no_code, tasks, took }) = self.held_out {
             values.put_some(metric::HELD_OUT_PASS_RATE, pass_rate);
+            values.put_some(metric::HELD_OUT_PASS_AT_N, pass_at_n);
             values.put_some(metric::HELD_OUT_NO_CODE, no_code);
             values.put(metric::HELD_OUT_TASKS, number(tasks));
+            if let Some(gain) = gain {
+                gain.put(values);
+            }
             values.put(metric::TIME_HELD_OUT_S, took.as_secs_f64());
         }
         if step_rollouts.is_recorded {
@@ -93,13 +117,41 @@ pub(crate) fn of_rollouts(step_rollouts: &StepRollouts, names: RewardMetrics, va
             rollout.outcome.reward.terms().get(name).map_or(0.0, |term| term.paid())
         };
         values.put_term(name, mean(&paid));
+        values.put_term_of_failing(name, mean_of(of_solved(step_rollouts, false), paid));
     }
     values.put_some(metric::ROLLOUT_MEAN_TOKENS, mean(&|rollout| number(rollout.sampled_tokens())));
+    for (metric, is_solved) in
+        [(metric::ROLLOUT_TOKENS_PASSING, true), (metric::ROLLOUT_TOKENS_FAILING, false)]
+    {
+        let tokens = |rollout: &Rollout| number(rollout.sampled_tokens());
+        values.put_some(metric, mean_of(of_solved(step_rollouts, is_solved), tokens));
+    }
+    let mut repetitive = Mean::default();
+    all()
+        .filter_map(|rollout| is_repetitive(&rollout.turns.last()?.completion))
+        .for_each(|is| repetitive.add(flag(is)));
+    values.put_some(metric::ROLLOUT_REPETITION, repetitive.get());
     let cut = |rollout: &Rollout| flag(rollout.turns.last().is_some_and(Turn::is_cut_off));
     values.put_some(metric::ROLLOUT_TRUNCATED, mean(&cut));
     let dropped: usize = step_rollouts.groups.iter().map(|group| group.dropped.len()).sum();
     values.put(metric::ROLLOUT_DROPPED, number(dropped));
+    values.put(metric::ROLLOUT_JUDGED, number(all().count()));
     values.put(metric::ROLLOUT_TASKS, number(step_rollouts.consumed));
+}
+
+/// The rollouts that were run against tests and passed all of them, or did not.
+fn of_solved(step_rollouts: &StepRollouts, is_solved: bool) -> impl Iterator<Item = &Rollout> {
+    let all = step_rollouts.groups.iter().flat_map(|group: &Group| &group.rollouts);
+    all.filter(move |rollout| rollout.outcome.evidence.solved() == Some(is_solved))
+}
+
+fn mean_of<'a>(
+    rollouts: impl Iterator<Item = &'a Rollout>,
+    of: impl Fn(&Rollout) -> f64,
+) -> Option<f64> {
+    let mut mean = Mean::default();
+    rollouts.for_each(|rollout| mean.add(of(rollout)));
+    mean.get()
 }
 
 /// The part of the judged programs' replies whose only code stands in the thinking.

@@ -10,6 +10,7 @@ pub(crate) mod metrics;
 pub(crate) mod paid;
 pub(crate) mod process;
 pub(crate) mod record;
+mod repetition;
 pub(crate) mod sequences;
 pub(crate) mod suspects;
 pub(crate) mod tasks;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whetstone_core::metric::{Metric, reward_term};
+use whetstone_core::metric::{Metric, reward_term, reward_term_of_failing};
 
 /// Values by name.
 #[derive(Debug, Default)]
@@ -27,6 +27,11 @@ impl Values {
     /// Puts what a term of the reward adds.
     pub(crate) fn put_term(&mut self, term: &str, value: Option<f64>) {
         self.0.extend(value.map(|value| (reward_term(term), value)));
+    }
+
+    /// Puts what a term of the reward adds to that of rollouts that do not pass.
+    pub(crate) fn put_term_of_failing(&mut self, term: &str, value: Option<f64>) {
+        self.0.extend(value.map(|value| (reward_term_of_failing(term), value)));
     }
 }
 

@@ -9,6 +9,7 @@ use whetstone_rollout::collect::Group;
 use whetstone_rollout::measure::Tally;
 
 use super::STATE;
+use crate::clipping::Norms;
 use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::{self, Optimizer};
 use crate::ppo::PpoProgress;
@@ -44,6 +45,12 @@ pub struct Progress {
     pub dead_steps: u64,
     /// Steps in a row without a rollout that passed a test.
     pub unsolved_steps: u64,
+    /// The pass rates of held-out tasks in the first measurement.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held_out: BTreeMap<String, f64>,
+    /// The norms of the last updates, which clip the next.
+    #[serde(default, skip_serializing_if = "Norms::is_empty")]
+    pub(crate) norms: Norms,
     /// The state of PPO's rules, in a training with PPO.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ppo: Option<PpoProgress>,
@@ -133,6 +140,12 @@ impl Progress {
         self.streaks.get(task).copied().unwrap_or_default()
     }
 
+    /// Takes over what an optimizer keeps beside its moments.
+    pub(crate) fn follow(&mut self, optimizer: &Optimizer) {
+        self.updates = optimizer.updates();
+        self.norms.clone_from(&optimizer.norms);
+    }
+
     /// Resets the counts that stop a stalled training, so that it can be resumed.
     pub(crate) fn reset_patience(&mut self) {
         (self.dead_steps, self.unsolved_steps) = (0, 0);
@@ -172,8 +185,9 @@ pub(crate) fn restore(
     };
     let progress = Progress::read(dir, stage)?;
     let path = dir.join(optimizer::FILE);
-    let optimizer = Optimizer::read(device, parameters, &path, progress.updates)
+    let mut optimizer = Optimizer::read(device, parameters, &path, progress.updates)
         .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?;
+    optimizer.norms.clone_from(&progress.norms);
     Ok((optimizer, progress))
 }
 
@@ -245,7 +259,10 @@ mod tests {
         let progress: Progress = serde_json::from_str(text).unwrap();
         assert_eq!((progress.epoch, progress.streak("a")), (None, [0, 0]));
         let again = serde_json::to_string(&progress).unwrap();
-        assert!(!again.contains("streaks") && !again.contains("epoch"), "{again}");
+        assert!(
+            !["streaks", "epoch", "norms", "held_out"].iter().any(|key| again.contains(key)),
+            "{again}"
+        );
     }
 
     #[test]
