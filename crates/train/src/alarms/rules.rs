@@ -254,7 +254,7 @@ fn passes_fall(history: &History, trainer: Trainer) -> Option<DueAlarm> {
     let Level { mean, error } = ends.rise();
     (-mean > FEWER_PASSES && -mean > CLEAR * error).then_some(())?;
     let message = format!(
-        "{} of the programs of the last steps pass, {} did in the beginning: the student gets worse, or \
+        "{} of the rollouts of the last steps pass, {} did in the beginning: the student gets worse, or \
          its tasks harder. Take a checkpoint from before, and lower `{}` or raise `{}.kl_coef`",
         percent(ends.last.mean),
         percent(ends.first.mean),
@@ -327,7 +327,7 @@ fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<DueAl
         "the student may have found out how to be paid without solving"
     };
     let message = format!(
-        "the term `{term}` of the reward rose by {mean:.3} while no other did, and no more programs \
+        "the term `{term}` of the reward rose by {mean:.3} while no other did, and no more rollouts \
          pass: {cause}. Read the completions named here, which gain by it and do not pass"
     );
     Some(DueAlarm { term: Some(term.to_owned()), ..due("term_rises_alone", message) })
