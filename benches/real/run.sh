@@ -39,7 +39,7 @@ once() {
 }
 
 tasks() {
-  once "$whet" data prepare --mbpp "$(file mbpp.jsonl)" --mbpp-variant first --skip-apps --out "$out/data" "$out/data/val.jsonl"
+  once "$whet" data prepare --mbpp "$(file mbpp.jsonl)" --mbpp-variant first --skip-apps --dev-fraction 0 --out "$out/data" "$out/data/val.jsonl"
   once "$whet" data validate "$out/data/train.jsonl" --out "$out/proven.jsonl" "$out/proven.jsonl"
   once "$whet" data validate "$out/data/val.jsonl" --out "$out/test.jsonl" "$out/test.jsonl"
 }

@@ -21,6 +21,7 @@ pub mod exit;
 mod export;
 mod failure;
 mod figures;
+mod flags;
 mod generate;
 mod model;
 mod next;
@@ -107,9 +108,10 @@ fn hold_back_size_signal(command: &Command) {
 
 /// The command that was typed. Clap prints help and usage errors itself, and ends with 0 and 2 as we do.
 fn parse() -> Cli {
-    let colour = ColourArg::before_parsing(env::args_os());
+    let arguments = flags::hyphenated(env::args_os());
+    let colour = ColourArg::before_parsing(arguments.iter().cloned());
     let command = Cli::command().color(colour.of_clap());
-    let matches = command.get_matches();
+    let matches = command.get_matches_from(arguments);
     Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit())
 }
 

@@ -192,7 +192,13 @@ impl Check<'_> {
         let mut names = path.split('.').map(str::trim).peekable();
         while let Some(name) = names.next() {
             let Some(field) = named(fields, name) else {
-                self.unknown(span, &join(&key, name), fields);
+                let unknown = join(&key, name);
+                if let Some(found) = elsewhere(self.schema, &unknown)
+                    && names.peek().is_none()
+                {
+                    return Some(found);
+                }
+                self.unknown(span, &unknown, fields);
                 return None;
             };
             key = join(&key, &field.name);
@@ -222,7 +228,10 @@ impl Check<'_> {
                 continue;
             }
             let Some(field) = named(fields, name.get_ref()) else {
-                self.unknown(&name.span(), &key, fields);
+                match elsewhere(self.schema, &key) {
+                    Some((field, key)) => self.leaf(value.get_ref(), &value.span(), field, key),
+                    None => self.unknown(&name.span(), &key, fields),
+                }
                 continue;
             };
             let key = join(path, &field.name);
@@ -310,6 +319,14 @@ fn key_at(text: &str, at: usize) -> Option<String> {
 fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
     let by_name = fields.iter().find(|field| field.name == name);
     by_name.or_else(|| fields.iter().find(|field| field.aliases.iter().any(|alias| alias == name)))
+}
+
+/// The key that goes by `path` in another section, which is an alias with a dot.
+fn elsewhere(schema: &'static Schema, path: &str) -> Option<(&'static Field, String)> {
+    let is_alias = |field: &Field| field.aliases.iter().any(|alias| alias == path);
+    let found =
+        schema.leaves().into_iter().find(|(_, field)| path.contains('.') && is_alias(field));
+    found.map(|(key, field)| (field, key))
 }
 
 #[cfg(test)]

@@ -81,8 +81,11 @@ fn everything(schema: &Schema) -> Vec<(String, &Field)> {
     out
 }
 
-/// Another name of a key, with its section.
+/// Another name of a key, with its section, unless it names its own.
 fn beside(path: &str, alias: &str) -> String {
+    if alias.contains('.') {
+        return alias.to_owned();
+    }
     join(path.rsplit_once('.').map_or("", |(section, _)| section), alias)
 }
 

@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_hint_stays_in_the_section_of_the_key() {
-        check("grpo.max_steps_per_episode", "did you mean `env.max_turns`?");
+        check("ppo.max_steps_per_episode", "did you mean `env.max_turns`?");
         check("lora.seeds", "`lora` has: rank, alpha, target_modules");
         check("training.deepspeed", "whet trains on one GPU and shards nothing: leave it out");
         check("seeds", "did you mean `seed`?");

@@ -12,8 +12,10 @@
 //! | row | first message | last message |
 //! |---|---|---|
 //! | without `history` | `instruction`, a line break, `input`; an empty `input` is left out | the same |
-//! | with `history` whose first message begins with the line `instruction`: as [`SftRow::of_turns`] writes it | as it stands in `history` | `input` |
-//! | with another `history`, as LLaMA-Factory reads it | as it stands in `history` | `instruction`, a line break, `input` |
+//! | with `history`, as LLaMA-Factory reads it | as it stands in `history` | `instruction`, a line break, `input`; an empty `input` is left out |
+//! | with `history` whose first message begins with the line `instruction`, and `input`, as earlier versions wrote it | as it stands in `history` | `input` |
+//!
+//! [`SftRow::of_turns`] writes the last message of several turns as `instruction` alone, so that both readers agree.
 //!
 //! A `system` text, which we never write, is put in front. Other fields are not read.
 
@@ -29,9 +31,9 @@ const MAX_PAIRS: usize = 1000;
 /// A conversation to learn from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SftRow {
-    /// The first line of the first user message.
+    /// The first line of the user message; with a history the last user message.
     pub instruction: String,
-    /// The rest of that message; with a history the last user message.
+    /// The rest of that message.
     pub input: String,
     /// The last reply, with its thinking.
     pub output: String,
@@ -53,13 +55,13 @@ pub struct SftTurn {
 impl SftRow {
     /// The row of a conversation; `None` if there is no turn.
     pub fn of_turns(mut turns: Vec<SftTurn>) -> Option<Self> {
-        let first = turns.first()?.user.clone();
         let SftTurn { user, reply: output } = turns.pop()?;
-        let (instruction, rest) = first.split_once('\n').unwrap_or((&first, ""));
-        let input = if turns.is_empty() { rest.to_owned() } else { user };
+        let is_alone = turns.is_empty();
+        let split = user.split_once('\n').filter(|_| is_alone);
+        let (instruction, input) = split.unwrap_or((&user, ""));
         Some(Self {
             instruction: instruction.to_owned(),
-            input,
+            input: input.to_owned(),
             output,
             history: turns,
             system: None,
@@ -188,11 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn several_turns_have_a_history_and_the_instruction_is_said_once() {
+    fn several_turns_have_a_history_and_every_message_is_said_once() {
         let turns = vec![turn(TASK, "Action: a"), turn("Status: INFEASIBLE\nIIS: [c2]", SAID)];
         let row = SftRow::of_turns(turns.clone()).unwrap();
-        assert_eq!(row.instruction, "Debug the infeasible optimization model.");
-        assert_eq!(row.input, "Status: INFEASIBLE\nIIS: [c2]");
+        // LLaMA-Factory's last message is the instruction, a line break and the input, if there is one.
+        assert_eq!(row.instruction, "Status: INFEASIBLE\nIIS: [c2]");
+        assert_eq!(row.input, "");
         let line = row.to_line();
         let history = format!(r#","history":[[{},"Action: a"]]}}"#, serde_json::json!(TASK));
         assert!(line.ends_with(&history), "{line}");
@@ -213,6 +216,11 @@ mod tests {
             (
                 r#"{"instruction":"Again.","output":"4","history":[["Add 1 and 2.","3"]]}"#,
                 vec![turn("Add 1 and 2.", "3"), turn("Again.", "4")],
+            ),
+            // As earlier versions wrote rows of several turns.
+            (
+                r#"{"instruction":"Add.","input":"1 3","output":"4","history":[["Add.\n1 2","3"]]}"#,
+                vec![turn("Add.\n1 2", "3"), turn("1 3", "4")],
             ),
             (
                 r#"{"instruction":"Now add.","input":"1 3","output":"4","history":[["Hi.","Hi!"]]}"#,

@@ -58,7 +58,7 @@ fn judged(answer: &ServerAnswer, reading: &Reading, config: &Config) -> Finding 
         Finish::Stop => "",
     };
     let answers = format!("{server} answers in {seconds:.2} s{cut}");
-    if let Reading::Settled(judgement) = reading {
+    if let Reading::Settled { judgement, .. } = reading {
         let what = match judgement.verdict() {
             Verdict::NoCode => "no code",
             _ => "code that does not compile",

@@ -148,7 +148,7 @@ fn programs(tasks: &str, file: &str, stack: &BigStack) -> Vec<String> {
         let task = tasks.get(line.prompt_id.as_str())?;
         let source = |rules: &Rules| match rules.read(task, Reply::text(&line.text), stack) {
             Reading::Runs(candidate) => Some(candidate.program.source),
-            Reading::Settled(_) => None,
+            Reading::Settled { .. } => None,
         };
         let said = json!({"prompt_id": line.prompt_id, "text": line.text, "whole": source(&whole), "part": source(&part)});
         Some(said.to_string())

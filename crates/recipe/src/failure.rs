@@ -30,6 +30,7 @@ use whetstone_sandbox::StartError;
 use whetstone_train::TrainError;
 use whetstone_train::inputs::InputError;
 
+use crate::filtering::FilterError;
 use crate::model_failure::{ModelFailure, open_hint};
 use crate::tasks::TasksError;
 use crate::text::{counted, many, plain};
@@ -121,6 +122,9 @@ pub enum Failure {
     /// Traces could not be made of rollouts.
     #[error(transparent)]
     MakeTraces(#[from] SampledTracesError),
+    /// Tasks could not be filtered.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
     /// The settings name no prompt, or its template refuses a task.
     #[error(transparent)]
     Prompt(#[from] whetstone_core::prompt::PromptError),
@@ -394,7 +398,7 @@ impl Failure {
                  train without them: `--set dual_source.teacher_sft_weight=0`",
             ),
             Self::NotHeldOut { .. } => Some(
-                "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/val.jsonl` of \
+                "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/dev.jsonl` of \
                  `whet data prepare`",
             ),
             Self::Usage { hint, .. } | Self::Judge { hint, .. } | Self::Phaser { hint, .. } => {
@@ -403,6 +407,7 @@ impl Failure {
             Self::NoTask { .. } => {
                 Some("name the file with `--tasks`, and a task by its `id` there")
             }
+            Self::Filter(err) => err.hint(),
             Self::Prompt(_) => {
                 Some("`whet prompt show --template plain --source` prints a template to begin with")
             }

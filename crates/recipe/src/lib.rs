@@ -33,6 +33,7 @@ pub mod evaluation;
 pub mod export;
 mod export_card;
 pub mod failure;
+pub mod filtering;
 pub mod find;
 pub mod generation;
 mod local_model;

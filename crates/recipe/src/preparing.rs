@@ -1,4 +1,4 @@
-//! Preparing: data sets in, two files of tasks out.
+//! Preparing: data sets in, three files of tasks out.
 
 use std::path::PathBuf;
 
@@ -64,9 +64,11 @@ pub struct PrepareRequest {
     pub split: Split,
     /// The part of each source that is for validation, where none is published.
     pub val_fraction: f64,
+    /// The part of the other tasks of such a source that is for development.
+    pub dev_fraction: f64,
     /// The seed of the split and of generated tasks.
     pub seed: Seed,
-    /// The folder for the three files.
+    /// The folder for the files.
     pub out: PathBuf,
 }
 
@@ -101,6 +103,7 @@ pub fn run(request: &PrepareRequest, observer: &dyn Observer) -> Result<PrepareS
         mbpp: request.mbpp,
         split: request.split,
         val_fraction: request.val_fraction,
+        dev_fraction: request.dev_fraction,
         limit: request.limit,
         out: &request.out,
         on_step: &|step| {

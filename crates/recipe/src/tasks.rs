@@ -105,7 +105,7 @@ fn make(generator: Generator, train: usize, held_out: usize) -> Tasks {
     for made in generator {
         let (part, wanted) = match made.part {
             Partition::Train => (&mut tasks.train, train),
-            Partition::Validation => (&mut tasks.held_out, held_out),
+            Partition::Development | Partition::Validation => (&mut tasks.held_out, held_out),
         };
         if part.len() < wanted {
             part.push(made.task);

@@ -170,6 +170,13 @@ pub struct ListedInput<'a> {
 }
 
 impl Known {
+    /// Where the tasks were that the run learns from, or else what was made of them: traces, rows or rollouts.
+    pub fn tasks_learnt(&self) -> Option<&Path> {
+        let List { tasks, traces, rows, rollouts, .. } = &self.list;
+        let made = [tasks, traces, rows, rollouts].into_iter().flatten().next();
+        made.map(|input| input.path.as_path())
+    }
+
     /// The files in the order of the record.
     pub fn listed(&self) -> Vec<ListedInput<'_>> {
         let list = &self.list;

@@ -1,6 +1,7 @@
 //! `whet data`: tasks in, tasks that can be trusted out.
 
 mod check;
+mod filter;
 mod pairs;
 mod prepare;
 mod prompts;
@@ -10,6 +11,7 @@ mod validate;
 use clap::Subcommand;
 
 use self::check::CheckArgs;
+use self::filter::FilterArgs;
 use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
 use self::prompts::PromptsArgs;
@@ -21,10 +23,10 @@ use crate::printer::Printer;
 /// `whet data …`.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
-    /// Make `train.jsonl` and `val.jsonl` out of data sets
+    /// Make `train.jsonl`, `dev.jsonl` and `val.jsonl` out of data sets
     ///
     /// Reads MBPP, APPS, HumanEval, LeetCode and files of tasks, drops bad rows and duplicates, splits each
-    /// source by the seed, and says what became of every row.
+    /// source as published or by the seed, and says what became of every row.
     Prepare(Box<PrepareArgs>),
     /// Prove every task: its reference passes its tests, and no trivial answer does
     ///
@@ -37,6 +39,11 @@ pub enum DataCommand {
     /// Knows tasks, traces, SFT rows, rollouts, scored lines, pairs, prompt seeds, events, results and settings
     /// by their fields. Runs nothing and changes nothing.
     Check(CheckArgs),
+    /// Keep the tasks that the student solves now and then, by its own pass rates
+    ///
+    /// Tasks that are never or always solved give GRPO groups without a difference. Rates are those of `whet eval`, or of
+    /// scored rollouts of the same model.
+    Filter(FilterArgs),
     /// Make preference pairs for a reward model out of judged replies
     ///
     /// Of two replies to one task, the one that solved it is preferred, or the one with the higher reward. Reads
@@ -60,6 +67,7 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
         DataCommand::Prepare(args) => prepare::run(args, printer),
         DataCommand::Validate(args) => validate::run(args, printer),
         DataCommand::Check(args) => check::run(args, printer),
+        DataCommand::Filter(args) => filter::run(args, printer),
         DataCommand::Pairs(args) => pairs::run(args, printer),
         DataCommand::Traces(args) => traces::run(args, printer),
         DataCommand::Prompts(args) => prompts::run(args, printer),

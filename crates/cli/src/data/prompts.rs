@@ -72,6 +72,13 @@ fn text(summary: &PromptSummary) -> String {
         let (prompts, checks) = (counted(set.prompts, "prompt"), counted(set.checks, "check"));
         lines.push(format!("{prompts} with {checks} into {}", set.file.display()));
     }
+    let unchecked = summary.train.unchecked + summary.eval.unchecked;
+    if unchecked > 0 {
+        lines.push(format!(
+            "{} without checks: nothing is run for them, and their rewards have static terms only",
+            counted(unchecked, "prompt")
+        ));
+    }
     let (seeds, families) = (counted(summary.seeds, "prompt seed"), summary.families);
     lines.push(format!(
         "drawn from {seeds} of {families} families ({}) with seed {}",
@@ -85,7 +92,8 @@ A prompt seed is one line:
   {\"id\":\"seed_000123\",\"prompt\":\"A red square falls and stops at the floor. …\",\"frames\":120,\"input\":[],
    \"checks\":[{\"kind\":\"stops\",\"select\":{\"has_body\":true},\"by\":100,\"below\":560}]}
 The prompt is what the model is asked; the checks decide, on the running game, whether it did so. Their format is
-described in docs/reference/phaser-checks.md. `frames` and `input` may be left out. Two more fields are optional:
+described in docs/reference/phaser-checks.md. `frames` and `input` may be left out. A seed without
+`checks` is a task too; nothing is run for it, and its rewards have static terms only. Two more fields are optional:
   family     seeds that differ only in numbers share it; a family is never in both files
   reference  a program that passes all checks; `whet rollout --mock` uses it
 

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
         student::checks(&config, model, &printer, &mut say)?;
     }
     progress.finish_and_clear();
-    summary(&findings, args.json, printer)
+    summary(&findings, args, printer)
 }
 
 /// Tries one kernel feature in this very process, which ends after it.
@@ -75,7 +75,19 @@ fn print_labels(tokens: &[LabelledToken], printer: Printer) -> anyhow::Result<()
     })
 }
 
-fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result<Exit> {
+/// What only flags ask for, and was not looked at.
+fn not_checked(args: &DoctorArgs) -> Option<&'static str> {
+    match (args.model.is_some(), args.teacher) {
+        (true, true) => None,
+        (true, false) => Some("The teacher of the settings was not asked: `--teacher` does."),
+        (false, true) => Some("No student was looked at: `--model MODEL` does."),
+        (false, false) => {
+            Some("Neither a student nor the teacher was looked at: `--model MODEL --teacher` does.")
+        }
+    }
+}
+
+fn summary(findings: &[Finding], args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
     #[derive(Serialize)]
     struct DoctorOutput<'a> {
         #[serde(flatten)]
@@ -90,7 +102,7 @@ fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result
     let (passed, warnings, failed) =
         (count(Status::Pass), count(Status::Warn), count(Status::Fail));
     let total = findings.len();
-    if json {
+    if args.json {
         let build = Build::get();
         printer.json(&DoctorOutput { build, total, passed, warnings, failed, checks: findings })?;
     } else {
@@ -98,6 +110,9 @@ fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result
         printer.data(format_args!("\n{all}: {passed} passed, {warned}, {failed} failed"))?;
         if failed == 0 {
             printer.note("This machine is fit.");
+            if let Some(sentence) = not_checked(args) {
+                printer.note(sentence);
+            }
             NextCommand::whet("quickstart").say(printer);
         } else {
             printer.note("Fix what failed, then run this again.");

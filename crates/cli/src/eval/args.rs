@@ -58,7 +58,7 @@ pub struct MeasureArgs {
     /// The model: a directory, a .gguf file, an adapter, a name on the hub, or `embedded`; with
     /// `--server`, its name there [default: the final model of the last run, or else the setting
     /// `student.model_name`]
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, alias = "model-path", value_name = "MODEL")]
     pub model: Option<String>,
 
     /// LoRA adapter for the model: a directory in PEFT format
@@ -92,8 +92,8 @@ pub struct MeasureArgs {
 
     /// Reward model that chooses among the samples of a task, for `--best-of`
     ///
-    /// A directory that `whet train rm` wrote: `runs/NAME/outputs/final_model`. Its base model is found by the name
-    /// that it has there.
+    /// A run of `whet train rm`, or the directory that it wrote: `runs/NAME/outputs/final_model`. Its base model is found
+    /// by the name that it has there.
     #[arg(long, value_name = "DIR", requires = "best_of")]
     pub reward_model: Option<PathBuf>,
 

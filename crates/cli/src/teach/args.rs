@@ -121,7 +121,7 @@ Lines are in the order of the tasks, then of the samples.
 A task whose environment has several turns is taught as an episode: the teacher is asked turn by turn, with
 the whole conversation, until the episode is over or its turns (`env.max_turns`) are used up. Its line has all
 turns under `episode`. `--rows` writes one row a kept sample: solved, in at most `teacher.max_kept_turns` turns,
-and no reply cut off. The table counts kept, unsolved, too long, cut off and failed by teacher.
+with a reward of at least `teacher.min_kept_reward`, and no reply cut off. The table counts by teacher.
 
 Every answer is stored in OUT.journal as soon as it arrives. To resume a run that was killed, or whose
 server went away, run the same command again: no answered request is repeated, and a failed one, which

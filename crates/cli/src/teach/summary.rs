@@ -87,13 +87,19 @@ fn table(text: &mut Lines, report: &TeachSummary) {
         text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, whole)));
     };
     row("with thinking", report.with_thinking, report.responses);
-    row("with code", report.with_code, report.responses);
-    row("valid Python", report.valid_python, report.responses);
+    // Episodes have no program.
+    let has_programs = report.episodes < report.responses || report.responses == 0;
+    if has_programs {
+        row("with code", report.with_code, report.responses);
+        row("valid Python", report.valid_python, report.responses);
+    }
     // Without a run, it is unknown how many pass.
     if report.not_run == 0 {
         row("passing", report.passing, report.responses);
     }
-    row("parse failures", report.parse_failures, report.responses);
+    if has_programs {
+        row("parse failures", report.parse_failures, report.responses);
+    }
     if report.cut_off > 0 {
         row("cut off", report.cut_off, report.responses);
     }
@@ -121,15 +127,16 @@ fn by_teacher(text: &mut Lines, report: &TeachSummary) {
     if report.teachers.len() < 2 && report.episodes == 0 {
         return;
     }
-    let row = |name: &str, cells: [&str; 5]| {
-        let cells: Vec<String> = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
+    let row = |name: &str, cells: [&str; 6]| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!(" {cell:>10}")).collect();
         format!("  {name:<24}{}", cells.concat())
     };
-    let heads = ["kept", "unsolved", "too long", "cut off", "failed"];
+    let heads = ["kept", "unsolved", "too long", "cut off", "low reward", "failed"];
     text.push(format!("\n{}", row("teacher", heads)));
     for (name, counts) in &report.teachers {
-        let TeacherCounts { kept, unsolved, too_long, cut_off, failed, .. } = *counts;
-        let cells = [kept, unsolved, too_long, cut_off, failed].map(|count| count.to_string());
+        let TeacherCounts { kept, unsolved, too_long, cut_off, low_reward, failed, .. } = *counts;
+        let cells = [kept, unsolved, too_long, cut_off, low_reward, failed];
+        let cells = cells.map(|count| count.to_string());
         text.push(row(&plain(name, NAME_CHARS), cells.each_ref().map(String::as_str)));
     }
     if report.episodes > 0 {

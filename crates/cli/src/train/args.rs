@@ -103,7 +103,7 @@ Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopp
 
 const PPO_HELP: &str = "\
 Examples:
-  whet train ppo --run ppo-1 --from runs/sft-1 --reward-model runs/rm-1 --held-out data/val.jsonl
+  whet train ppo --run ppo-1 --from runs/sft-1 --reward-model runs/rm-1 --held-out data/dev.jsonl
   whet train ppo --run ppo-1 --from runs/sft-1          paid by the judge alone
   whet train ppo --run ppo-1 --from ./sft_model --reward-model ./rm_model --set reward.composite_weight=0
   whet train ppo --run ppo-1 --dry-run                  print the plan, its memory and an estimated time
@@ -128,7 +128,7 @@ const GRPO_HELP: &str = "\
 Examples:
   whet train grpo --tasks data/train.jsonl --run grpo-1 --set student.model_name=models/student
   whet train grpo --run grpo-1 --dry-run       print the plan, its memory and an estimated time
-  whet train grpo --run grpo-1 --held-out data/val.jsonl   measure held-out tasks during training
+  whet train grpo --run grpo-1 --held-out data/dev.jsonl   measure held-out tasks during training
   whet train grpo --run grpo-1 --resume        resume after an interruption, a crash or a kill -9
   whet train grpo --run replay --rollouts rollouts.scored.jsonl --set dual_source.teacher_sft_weight=0
   whet train grpo --run grpo-2 --from runs/grpo-1/outputs/checkpoint-50 --set training.learning_rate=1e-5

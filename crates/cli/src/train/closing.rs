@@ -1,18 +1,20 @@
 //! What a training came to, and the commands that follow: said at its end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whetstone_algo::format_gain::CodeRates;
 use whetstone_core::metric::{self, Unit};
+use whetstone_data::prepare::VAL;
 use whetstone_recipe::shell::quoted;
 use whetstone_recipe::text::{duration, many, plain};
 use whetstone_record::summary::{CodeChange, Gain, HeldOut, RepliesWithCode, Summary, Trend};
+use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::{process_reward, reward_model};
 
 use crate::figures::code_change;
 
-/// Held-out tasks of a project, unless the run has its own: validated, or as they were prepared.
-const HELD_OUT: [&str; 2] = ["data/held-out.jsonl", "data/val.jsonl"];
+/// Tasks for the final figure, beside the tasks of the run: validated, or as they were prepared.
+const VALIDATION: [&str; 2] = ["held-out.jsonl", VAL];
 
 /// The figures of a training, a line for each kind.
 pub(super) fn lines(summary: &Summary) -> Vec<String> {
@@ -103,10 +105,11 @@ fn number(metric: &str, value: f64) -> String {
 }
 
 /// The commands that come next, each complete.
-pub(super) fn next(stage: &str, dir: &Path, model: &Path) -> Vec<String> {
+pub(super) fn next(stage: &str, dir: &Path, tasks: Option<&Path>) -> Vec<String> {
+    let model = dir.join("outputs").join(FINAL_MODEL);
     let show = |path: &Path| quoted(&path.display().to_string());
     let setting = quoted(&format!("reward.process={}", model.display()));
-    let (run, model) = (show(dir), show(model));
+    let (run, model) = (show(dir), show(&model));
     let mut commands = vec![format!("whet report {run}")];
     if stage == reward_model::STAGE {
         commands.push(format!("whet model score {model} --pairs PAIRS.jsonl"));
@@ -115,9 +118,7 @@ pub(super) fn next(stage: &str, dir: &Path, model: &Path) -> Vec<String> {
         commands.push(format!("whet model score {model} --transitions EPISODES.jsonl"));
         commands.push(format!("whet train grpo --run NAME --set {setting}"));
     } else {
-        let own = dir.join("inputs/held_out.jsonl");
-        let [validated, prepared] = HELD_OUT.map(Path::new);
-        let tasks = first_of(&[&own, validated, prepared], "TASKS.jsonl");
+        let tasks = first_of(&measured_by(dir, tasks), "TASKS.jsonl");
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         let out = quoted(&format!("eval/{name}"));
         commands.push(format!("whet eval --tasks {tasks} --model {model} --out {out}"));
@@ -126,8 +127,16 @@ pub(super) fn next(stage: &str, dir: &Path, model: &Path) -> Vec<String> {
     commands
 }
 
+/// Files to measure a run by, the best first: those beside the tasks that it learnt from, which were prepared with
+/// them, and its own held-out tasks.
+fn measured_by(dir: &Path, tasks: Option<&Path>) -> Vec<PathBuf> {
+    let beside = tasks.and_then(Path::parent).into_iter();
+    let beside = beside.flat_map(|folder| VALIDATION.map(|name| folder.join(name)));
+    beside.chain([dir.join("inputs/held_out.jsonl")]).collect()
+}
+
 /// The first file that is there, quoted; a placeholder if none is.
-fn first_of(files: &[&Path], placeholder: &str) -> String {
+fn first_of(files: &[PathBuf], placeholder: &str) -> String {
     let found = files.iter().find(|file| file.is_file());
     found.map_or_else(|| placeholder.to_owned(), |file| quoted(&file.display().to_string()))
 }
@@ -214,9 +223,8 @@ mod tests {
     fn the_next_commands_are_whole_and_quoted() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("my runs/a");
-        let model = dir.join("outputs/final_model");
         let shown = dir.display();
-        let found = next("grpo", &dir, &model);
+        let found = next("grpo", &dir, None);
         assert_eq!(found[0], format!("whet report '{shown}'"));
         assert_eq!(
             found[1],
@@ -231,11 +239,22 @@ mod tests {
         std::fs::create_dir_all(dir.join("inputs")).unwrap();
         std::fs::write(dir.join("inputs/held_out.jsonl"), "").unwrap();
         assert!(
-            next("grpo", &dir, &model)[1]
+            next("grpo", &dir, None)[1]
                 .contains(&format!("--tasks '{shown}/inputs/held_out.jsonl'"))
         );
+        let small = root.path().join("small");
+        std::fs::create_dir_all(&small).unwrap();
+        let tasks = |tasks: &str| next("grpo", &dir, Some(&small.join(tasks)))[1].clone();
+        assert!(tasks("train.jsonl").contains("held_out.jsonl"), "there is no other file");
+        for file in ["val.jsonl", "held-out.jsonl"] {
+            std::fs::write(small.join(file), "").unwrap();
+            let named = format!("--tasks {}", small.join(file).display());
+            assert!(tasks("train.jsonl").contains(&named), "beside the tasks of the run: {file}");
+        }
+        let other = next("grpo", &dir, Some(&root.path().join("other/train.jsonl")))[1].clone();
+        assert!(other.contains("inputs/held_out.jsonl"), "not those of other tasks: {other}");
         assert!(
-            next("prm", &dir, &model)[2]
+            next("prm", &dir, None)[2]
                 .ends_with(&format!("--set 'reward.process={shown}/outputs/final_model'"))
         );
     }

@@ -6,6 +6,7 @@ use whetstone_recipe::find::open_run;
 use whetstone_recipe::shell::quoted;
 use whetstone_recipe::training::End;
 use whetstone_record::summary::Summary;
+use whetstone_train::inputs;
 use whetstone_train::process_reward::{self, ProcessFacts};
 use whetstone_train::reward_model::{self, Facts};
 use whetstone_train::session::FINAL_MODEL;
@@ -55,7 +56,9 @@ pub(super) fn say(args: &RunArgs, end: &End, printer: Printer) -> anyhow::Result
     }
     let view = open_run(dir)?;
     let summary = Summary::read(&view).map_err(|err| Failure::View(err.into()))?;
-    let next = if done { closing::next(end.stage, dir, &model) } else { Vec::new() };
+    let inputs = inputs::known(&view).map_err(Failure::from)?;
+    let tasks = inputs.as_ref().and_then(inputs::Known::tasks_learnt);
+    let next = if done { closing::next(end.stage, dir, tasks) } else { Vec::new() };
     if args.json {
         let run = dir.display().to_string();
         let is_reward_model = done && end.stage == reward_model::STAGE;

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 159] = [
+const DEFAULTS: [(&str, &str); 160] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -34,6 +34,7 @@ const DEFAULTS: [(&str, &str); 159] = [
     ("teacher.request_timeout_s", "600"),
     ("teacher.max_tries", "6"),
     ("teacher.max_kept_turns", "5"),
+    ("teacher.min_kept_reward", "0.0"),
     ("student.model_name", "\"Qwen/Qwen3-1.7B\""),
     ("student.dtype", "\"bf16\""),
     ("student.load_in_8bit", "false"),

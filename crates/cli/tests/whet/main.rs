@@ -21,6 +21,7 @@ mod episode_page;
 mod eval;
 mod eval_suite;
 mod export;
+mod filter;
 mod game_page;
 mod generate;
 mod generate_lines;

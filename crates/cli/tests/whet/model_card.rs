@@ -49,7 +49,7 @@ fn a_training_ends_with_its_figures_the_next_commands_and_a_card() {
     assert_eq!(said[1], "held-out pass rate of 4 tasks 0.0 % (step 1) -> 0.0 % (step 5)");
     for command in [
         "  whet report runs/run\n",
-        "  whet eval --tasks runs/run/inputs/held_out.jsonl --model runs/run/outputs/final_model --out eval/run\n",
+        "  whet eval --tasks val.jsonl --model runs/run/outputs/final_model --out eval/run\n",
         "  whet generate runs/run/outputs/final_model 'PROMPT' --chat\n",
     ] {
         assert!(ran.err.contains(command), "{command} in {}", ran.err);

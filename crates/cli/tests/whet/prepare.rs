@@ -46,37 +46,48 @@ fn both_files_of_mbpp_are_one_set_of_tasks_in_the_variant_asked_for() {
 #[test]
 fn mbpp_is_split_as_it_was_published_unless_asked_otherwise() {
     let dir = tempfile::tempdir().unwrap();
-    let rows: Vec<_> = (6..=12).chain(509..=512).map(row).collect();
+    let rows: Vec<_> = (6..=12).chain(509..=512).chain(600..=602).map(row).collect();
     fs::write(dir.path().join("mbpp.jsonl"), lines(&rows)).unwrap();
     let ran = whet_in(dir.path(), &["data", "prepare", "--mbpp", "mbpp.jsonl", "--json"]);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((&report["split"], &report["val"]["tasks"]), (&"official".into(), &4.into()));
-    let measured = fs::read_to_string(dir.path().join("data/val.jsonl")).unwrap();
-    let mut ids: Vec<_> = measured
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].to_string())
-        .collect();
-    ids.sort();
-    assert_eq!(ids, [r#""mbpp/11""#, r#""mbpp/12""#, r#""mbpp/509""#, r#""mbpp/510""#]);
+    let ids = |part: &str| {
+        let lines = fs::read_to_string(dir.path().join(part)).unwrap();
+        let id =
+            |line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().map(String::from);
+        let mut ids: Vec<_> = lines.lines().filter_map(id).collect();
+        ids.sort();
+        ids.join(" ")
+    };
+    assert_eq!(ids("data/val.jsonl"), "mbpp/11 mbpp/12 mbpp/509 mbpp/510");
+    assert_eq!(ids("data/dev.jsonl"), "mbpp/511 mbpp/512 mbpp/600");
+    let ran = whet_in(dir.path(), &["data", "prepare", "--mbpp", "mbpp.jsonl"]);
+    let said = "511 to 600 for development; `--split seed` makes it 80/20";
+    assert!(ran.out.contains(said), "{}", ran.out);
     let ran = prepare(dir.path(), "", &[]);
     assert!(ran.out.contains("MBPP is split by the seed"), "{}", ran.out);
 }
 
 #[test]
-fn two_files_and_a_report_are_written_and_summed_up() {
+fn three_files_and_a_report_are_written_and_summed_up() {
     let dir = tempfile::tempdir().unwrap();
     let ran = prepare(dir.path(), "", &[]);
     assert_eq!((ran.code, ran.err_before_next()), (0, ""), "{}", ran.out);
-    let head = "8 tasks for training in data/train.jsonl, 2 tasks for validation in data/val.jsonl";
+    let head = "7 tasks for training in data/train.jsonl, 1 task for development in data/dev.jsonl, \
+                2 tasks for validation in data/val.jsonl";
     assert!(ran.out.starts_with(head), "{}", ran.out);
     let count = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap().lines().count();
-    assert_eq!((count("data/train.jsonl"), count("data/val.jsonl")), (8, 2));
+    let parts = ["data/train.jsonl", "data/dev.jsonl", "data/val.jsonl"].map(count);
+    assert_eq!(parts, [7, 1, 2]);
+    let to_the_letter = prepare(dir.path(), "", &["--dev-fraction", "0", "--out", "two"]);
+    assert!(to_the_letter.out.starts_with("8 tasks for training"), "{}", to_the_letter.out);
+    assert_eq!(count("two/dev.jsonl"), 0);
     let report = fs::read_to_string(dir.path().join("data/prepare.json")).unwrap();
     let ran = prepare(dir.path(), "", &["--json"]);
     let (shown, written): (Value, Value) =
         (serde_json::from_str(&ran.out).unwrap(), serde_json::from_str(&report).unwrap());
     assert_eq!(shown, written);
-    assert_eq!((&shown["seed"], &shown["train"]["tasks"]), (&42.into(), &8.into()));
+    assert_eq!((&shown["seed"], &shown["train"]["tasks"]), (&42.into(), &7.into()));
 }
 
 #[test]
@@ -162,6 +173,8 @@ fn wrong_numbers_and_contradictions_are_usage_errors() {
     for flags in [
         &["--val-fraction", "1"][..],
         &["--val-fraction", "nan"],
+        &["--dev-fraction", "1"],
+        &["--dev-fraction", "-0.1"],
         &["--ngram", "2"],
         &["--apps", "x", "--skip-apps"],
         &["--apps-difficulty", "hard"],

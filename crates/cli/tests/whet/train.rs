@@ -368,7 +368,7 @@ fn answers_that_are_all_cut_off_are_said_after_the_first_step() {
     let ran = run(dir.path(), &cut);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let said = "warning: all 4 answers of the first step were cut off at 2 tokens (max_new_tokens), \
-                before their programs were whole: raise `grpo.max_completion_length`\n";
+                before they were whole: raise `grpo.max_completion_length`\n";
     assert_eq!(ran.err.matches(said).count(), 1, "{}", ran.err);
     let events = records(&dir.path().join("runs/run/events.jsonl"));
     let codes: Vec<_> = events.iter().filter_map(|event| event["code"].as_str()).collect();

@@ -87,7 +87,7 @@ pub struct EnvConfig {
     #[schemars(length(min = 1))]
     pub kind: String,
     /// Maximum turns of an episode; 0 uses the environment's own maximum (1 for programs, 10 for `solver`).
-    #[schemars(range(max = 1000), extend("x-aliases" = ["max_steps_per_episode"]))]
+    #[schemars(range(max = 1000), extend("x-aliases" = ["max_steps_per_episode", "grpo.max_steps_per_episode"]))]
     pub max_turns: u32,
     /// Whether a conversation begins with the rules of its environment, as a system message, where the
     /// environment has rules (`solver`). Models that were trained on expert rows do not need them.

@@ -6,7 +6,7 @@
 //! key are in its schema attribute; what two keys must be together is in [`Config::problems`].
 //!
 //! One mark in the attributes is ours: `x-aliases` lists other names under which a key is
-//! accepted, those of the tools people come from.
+//! accepted, those of the tools people come from; one with a dot is a whole path, of another section.
 //!
 //! Not here: reading files, layers and `--set` (`cli` assembles a config), and sections whose
 //! reader does not exist yet: a section arrives with the code that reads it.

@@ -24,13 +24,13 @@ pub struct StudentConfig {
 #[serde(rename_all = "snake_case")]
 pub enum Dtype {
     /// 16 bits with the range of f32.
-    #[schemars(extend("x-aliases" = ["bfloat16"]))]
+    #[schemars(extend("x-aliases" = ["bfloat16", "torch.bfloat16"]))]
     Bf16,
     /// 16 bits, IEEE half precision.
-    #[schemars(extend("x-aliases" = ["float16"]))]
+    #[schemars(extend("x-aliases" = ["float16", "torch.float16"]))]
     F16,
     /// 32 bits.
-    #[schemars(extend("x-aliases" = ["float32"]))]
+    #[schemars(extend("x-aliases" = ["float32", "torch.float32"]))]
     F32,
 }
 

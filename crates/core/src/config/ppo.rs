@@ -98,7 +98,7 @@ pub struct PpoConfig {
     #[schemars(range(min = 1, max = 10_000))]
     pub num_samples_per_prompt: u32,
     /// Maximum tokens of a completion.
-    #[schemars(range(min = 1, max = 1_000_000), extend("x-aliases" = ["max_new_tokens"]))]
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-aliases" = ["max_new_tokens", "max_length"]))]
     pub max_completion_length: u32,
     /// Sampling temperature; log-probabilities are computed at this temperature.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 10.0))]

@@ -57,6 +57,10 @@ pub struct TeacherConfig {
     /// too long.
     #[schemars(range(min = 1, max = 1000))]
     pub max_kept_turns: u32,
+    /// Minimum reward of an episode of several turns that becomes a row of SFT data; 0 keeps all that are solved. In `solver`,
+    /// dropping a row of the IIS solves most models for a reward of 0.2 to 0.5, and is learnt from such rows.
+    #[schemars(range(min = 0.0))]
+    pub min_kept_reward: f64,
 }
 
 /// Which fields a request has.
@@ -99,6 +103,7 @@ impl Default for TeacherConfig {
             request_timeout_s: 600,
             max_tries: 6,
             max_kept_turns: 5,
+            min_kept_reward: 0.0,
         }
     }
 }

@@ -68,10 +68,7 @@ fn held_out(
     }
     let mut order: Vec<Digest> = keys.iter().copied().collect();
     order.sort_by_key(|key| (place(pairing.seed, "pairs/split", key), *key));
-    let count = crate::prepare::halves(order.len(), part.fraction)
-        .filter(|part| *part == crate::Partition::Validation)
-        .count();
-    order.truncate(count);
+    order.truncate(crate::prepare::validation_count(order.len(), part.fraction));
     Ok(order.into_iter().collect())
 }
 

@@ -58,6 +58,8 @@ pub struct PromptSetSummary {
     pub prompts: usize,
     /// Their checks.
     pub checks: usize,
+    /// Tasks without a check: their programs are not run.
+    pub unchecked: usize,
     /// Tasks with a reference program.
     pub references: usize,
     /// The checksum of the file.
@@ -117,6 +119,7 @@ fn write(file: &Path, seeds: &[PromptSeed]) -> Result<PromptSetSummary, PromptEr
         file: file.to_owned(),
         prompts: seeds.len(),
         checks: seeds.iter().map(|seed| seed.game.checks().len()).sum(),
+        unchecked: seeds.iter().filter(|seed| seed.game.checks().is_empty()).count(),
         references: seeds.iter().filter(|seed| seed.reference.is_some()).count(),
         blake3: blake3::hash(text.as_bytes()).to_hex().to_string(),
     })

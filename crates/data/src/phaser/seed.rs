@@ -4,7 +4,7 @@
 //! {"id":"seed_000123","prompt":"A red square …","frames":120,"input":[],"checks":[{"kind":"count"}]}
 //! ```
 //!
-//! `family` names seeds that differ only in their numbers, and `reference` is a program that passes all checks; both
+//! A seed without `checks` is a task whose programs are read and not run: its rewards have static terms alone. `family` names seeds that differ only in their numbers, and `reference` is a program that passes all checks; both
 //! may be left out. The checks are described in `docs/reference/phaser-checks.md`. Unknown fields are refused: a
 //! misspelt `input` would make a task that no program can solve.
 
@@ -105,7 +105,7 @@ impl Wire for PromptSeed {
 fn take_game(object: &mut Object) -> Result<GameTask, WireError> {
     let frames = object.take("frames")?.unwrap_or(FRAMES);
     let input = object.take("input")?.unwrap_or_default();
-    let checks = object.require("checks")?;
+    let checks = object.take("checks")?.unwrap_or_default();
     GameTask::new(frames, input, checks)
         .map_err(|err| WireError::Field { field: "checks", problem: err.to_string() })
 }

@@ -1,6 +1,7 @@
 //! Prompt sets and mock rollouts, without running a program.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
 
 use whetstone_core::jsonl::{Records, read_tasks};
@@ -63,7 +64,8 @@ fn bad_seeds_are_refused_by_their_line() {
     );
     refused(
         &[good.replace("checks", "check")],
-        "s.jsonl:1: not a prompt seed: field `checks` is missing",
+        "s.jsonl:1: not a prompt seed: field `check` is not known; the fields are `id`, `prompt`, `frames`, `input`, \
+         `checks`, `family` and `reference`",
     );
     refused(
         &[good.replace('}', r#","inptu":[]}"#).replacen(r#","inptu":[]}"#, "}", 1)],
@@ -146,6 +148,31 @@ fn written_lines_are_tasks_with_their_checks() {
     }
     assert_eq!(summary.train.blake3, write_sets(folder.path(), 42).train.blake3);
     assert_ne!(summary.train.blake3, write_sets(folder.path(), 43).train.blake3);
+}
+
+#[test]
+fn seeds_without_checks_are_tasks_and_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seeds.jsonl");
+    let seeds = [
+        r#"{"id":"a","prompt":"A box falls."}"#.to_owned(),
+        r#"{"id":"b","prompt":"A box jumps.","checks":[]}"#.to_owned(),
+        line("c", "A box stands."),
+    ];
+    fs::write(&path, seeds.join("\n") + "\n").unwrap();
+    let (train, eval) = (folder.path().join("t.jsonl"), folder.path().join("e.jsonl"));
+    let sets = PromptSets {
+        seeds: Some(&path),
+        out_train: &train,
+        out_eval: &eval,
+        counts: SplitCounts { train: 3, eval: 0 },
+        seed: Seed::new(1),
+    };
+    let summary = write_prompt_sets(&sets).unwrap();
+    assert_eq!((summary.train.prompts, summary.train.checks, summary.train.unchecked), (3, 1, 2));
+    let tasks = read_tasks(&train).unwrap();
+    let one = tasks.iter().find(|task| task.id.as_str() == "a").unwrap();
+    assert_eq!((one.statement.as_str(), one.kind()), ("A box falls.", Some(KIND)));
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) struct PreparedTask {
     pub(super) rank: Rank,
     /// The publication of a task of MBPP.
     pub(super) mbpp: Option<MbppVariant>,
-    /// The half it belongs to, where its maker said so.
+    /// The part it belongs to, where its maker said so.
     pub(super) part: Option<Partition>,
     pub(super) line: String,
     pub(super) compared: Compared,
@@ -131,7 +131,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Takes a task that was made here and knows its half.
+    /// Takes a task that was made here and knows its part.
     pub(super) fn made(&mut self, part: Partition, task: &Task, known: &Benchmarks) {
         let rank = Rank::Made(if part == Partition::Validation {
             ValidationTasks::Yes

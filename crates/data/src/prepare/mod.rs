@@ -1,12 +1,13 @@
-//! Sources in, two files of tasks out: `train.jsonl` to learn from, `val.jsonl` to measure with.
+//! Sources in, three files of tasks out: `train.jsonl` to learn from, `dev.jsonl` to choose settings and
+//! checkpoints by, `val.jsonl` for the final figure.
 //!
 //! ```text
 //! read ─► drop bad rows ─► drop what a benchmark knows ─► drop duplicates ─► limit ─► split ─► write
 //! ```
 //!
 //! Each source is split separately, by the seed and the tasks' ids; tasks that were generated or
-//! published in two parts keep theirs. Duplicates are dropped before the split, over all sources at
-//! once, so no validation task has a duplicate in training.
+//! published in parts keep theirs. Duplicates are dropped before the split, over all sources at
+//! once, so no task has a duplicate in another part.
 //!
 //! Same inputs and seed, same bytes. The order of files on the command line, of rows in a file, and
 //! of the disk change nothing; only of two rows with one id the first is taken. Everything that is
@@ -35,17 +36,22 @@ pub use self::error::PrepareError;
 use self::gather::{Benchmarks, Gathered, PreparedTask};
 use self::report::NAMED;
 pub use self::report::{
-    BadRow, By, Contaminated, Counts, Duplicate, Half, LeftOutFile, MbppCounts, PrepareSummary,
+    BadRow, By, Contaminated, Counts, Duplicate, LeftOutFile, MbppCounts, PartFile, PrepareSummary,
 };
+use self::split::Fractions;
 pub use self::split::Split;
-pub(crate) use self::split::halves;
-pub use self::write::{REPORT, TRAIN, VAL};
+pub(crate) use self::split::validation_count;
+use self::write::PartLines;
+pub use self::write::{DEV, REPORT, TRAIN, VAL};
 use crate::part::Partition;
 use crate::solver::ModelFile;
 use crate::source::{DataSet, InputFile, MbppVariant, TaskSource};
 
 /// Words in a row that make a task known to a benchmark.
 pub const DEFAULT_NGRAM: usize = 13;
+
+/// The part of the tasks which are not for validation that is for development.
+pub const DEFAULT_DEV_FRACTION: f64 = 0.1;
 
 /// The inputs and settings of a preparation.
 pub struct Preparing<'a> {
@@ -67,9 +73,12 @@ pub struct Preparing<'a> {
     pub split: Split,
     /// The part of each source that is for validation, between 0 and 1, where none is published.
     pub val_fraction: f64,
+    /// The part of the other tasks of such a source that is for development. With 0 nothing is, and what a data set
+    /// publishes for development is to learn from.
+    pub dev_fraction: f64,
     /// Maximal number of tasks per source.
     pub limit: Option<usize>,
-    /// The folder for the three files.
+    /// The folder for the files.
     pub out: &'a Path,
     /// Called with a description of the next step.
     pub on_step: &'a dyn Fn(&str),
@@ -92,9 +101,9 @@ pub fn prepare(preparing: &Preparing<'_>) -> Result<PrepareSummary, PrepareError
         a.rank.cmp(&b.rank).then_with(|| split::natural(a.id.as_str(), b.id.as_str()))
     });
     let kept = drop_alike(entries, &known, &mut report);
-    let halves = split_all(kept, preparing, &mut report);
+    let lines = split_all(kept, preparing, &mut report);
     (preparing.on_step)("writing");
-    write::write_all(preparing.out, &halves, &mut report)?;
+    write::write_all(preparing.out, &lines, &mut report)?;
     Ok(report)
 }
 
@@ -146,20 +155,22 @@ fn begin(
     gathered: &mut Gathered,
     benchmarks: Vec<InputFile>,
 ) -> PrepareSummary {
-    let half = |file| Half { file, tasks: 0, blake3: String::new() };
+    let empty = |file| PartFile { file, tasks: 0, blake3: String::new() };
     PrepareSummary {
         v: 1,
         seed: preparing.seed.get(),
         split: preparing.split,
         val_fraction: preparing.val_fraction,
+        dev_fraction: preparing.dev_fraction,
         limit: preparing.limit,
         ngram: (!benchmarks.is_empty()).then_some(preparing.ngram),
         inputs: std::mem::take(&mut gathered.inputs),
         benchmarks,
         sources: std::mem::take(&mut gathered.sources),
         mbpp: MbppCounts::default(),
-        train: half(TRAIN),
-        val: half(VAL),
+        train: empty(TRAIN),
+        dev: empty(DEV),
+        val: empty(VAL),
         bad: std::mem::take(&mut gathered.bad),
         left_out: std::mem::take(&mut gathered.left_out),
         duplicates: Vec::new(),
@@ -194,18 +205,20 @@ fn drop_alike(
     kept
 }
 
-/// The lines of the two halves, each in its seeded order.
+/// The lines of the parts, each in its seeded order.
 fn split_all(
     kept: Vec<PreparedTask>,
     preparing: &Preparing<'_>,
     report: &mut PrepareSummary,
-) -> [Vec<String>; 2] {
+) -> PartLines {
     let seed = preparing.seed;
     let mut sources: BTreeMap<String, Vec<PreparedTask>> = BTreeMap::new();
     for entry in kept {
         sources.entry(entry.source.clone()).or_default().push(entry);
     }
-    let mut halves = [Vec::new(), Vec::new()];
+    let fractions = Fractions { val: preparing.val_fraction, dev: preparing.dev_fraction };
+    let has_dev = preparing.dev_fraction > 0.0;
+    let [mut train, mut dev, mut val] = [Vec::new(), Vec::new(), Vec::new()];
     for (source, mut entries) in sources {
         let stage = format!("prepare/split/{source}");
         entries
@@ -215,25 +228,30 @@ fn split_all(
         counts.over_limit += (entries.len() - limit) as u64;
         entries.truncate(limit);
         let free = entries.iter().filter(|entry| entry.part.is_none()).count();
-        let mut parts = split::halves(free, preparing.val_fraction);
+        let mut parts = split::parts(free, fractions);
         for entry in entries {
             report.mbpp.add(entry.mbpp);
             match entry.part.or_else(|| parts.next()).unwrap_or(Partition::Train) {
-                Partition::Train => {
+                Partition::Development if has_dev => {
+                    counts.dev += 1;
+                    dev.push(entry);
+                }
+                Partition::Train | Partition::Development => {
                     counts.train += 1;
-                    halves[0].push(entry);
+                    train.push(entry);
                 }
                 Partition::Validation => {
                     counts.val += 1;
-                    halves[1].push(entry);
+                    val.push(entry);
                 }
             }
         }
     }
-    halves.map(|mut half| {
-        half.sort_by_cached_key(|entry| {
+    let in_order = |mut part: Vec<PreparedTask>| -> Vec<String> {
+        part.sort_by_cached_key(|entry| {
             (split::place(seed, "prepare/order", &entry.id), entry.id.clone())
         });
-        half.into_iter().map(|entry| entry.line).collect()
-    })
+        part.into_iter().map(|entry| entry.line).collect()
+    };
+    PartLines { train: in_order(train), dev: in_order(dev), val: in_order(val) }
 }

@@ -28,6 +28,8 @@ pub struct PrepareSummary {
     pub split: Split,
     /// The part of each source that is for validation, where none is published.
     pub val_fraction: f64,
+    /// The part of the other tasks of such a source that is for development.
+    pub dev_fraction: f64,
     /// Maximal number of tasks per source.
     pub limit: Option<usize>,
     /// The inputs.
@@ -42,9 +44,11 @@ pub struct PrepareSummary {
     #[serde(skip_serializing_if = "MbppCounts::is_first_only")]
     pub mbpp: MbppCounts,
     /// The tasks to learn from.
-    pub train: Half,
-    /// The tasks to measure with.
-    pub val: Half,
+    pub train: PartFile,
+    /// The tasks to choose settings and checkpoints by.
+    pub dev: PartFile,
+    /// The tasks for the final figure.
+    pub val: PartFile,
     /// The first rows that are not tasks.
     pub bad: Vec<BadRow>,
     /// Models of files that make no task.
@@ -74,7 +78,9 @@ pub struct Counts {
     pub over_limit: u64,
     /// Tasks to learn from.
     pub train: u64,
-    /// Tasks to measure with.
+    /// Tasks to choose settings and checkpoints by.
+    pub dev: u64,
+    /// Tasks for the final figure.
     pub val: u64,
 }
 
@@ -102,9 +108,9 @@ impl MbppCounts {
     }
 }
 
-/// One of the two files.
+/// One of the files of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Half {
+pub struct PartFile {
     /// Its name.
     pub file: &'static str,
     /// Number of tasks.
@@ -188,6 +194,7 @@ impl PrepareSummary {
             duplicates: sum.duplicates + one.duplicates,
             over_limit: sum.over_limit + one.over_limit,
             train: sum.train + one.train,
+            dev: sum.dev + one.dev,
             val: sum.val + one.val,
         })
     }

@@ -1,9 +1,10 @@
-//! The split into training and validation, and the order of tasks.
+//! The split into training, development and validation, and the order of tasks.
 //!
 //! Both follow from the seed and the task's id alone, so the order in which files were read, and
 //! the tasks of other sources, change nothing. The tasks of a source are put in a seeded order; the
-//! first of them, by the fraction asked for, are for validation. A data set with a published split
-//! keeps it, so that figures can be compared with others' ([`Split`]).
+//! first of them, by the fraction asked for, are for validation, the next for development, which is
+//! a fraction of those that are left. A data set with a published split keeps it, so that figures
+//! can be compared with others' ([`Split`]).
 
 use std::cmp::Ordering;
 
@@ -25,17 +26,18 @@ pub enum Split {
 }
 
 impl Split {
-    /// The half that is published for a task, if it has one.
+    /// The part that is published for a task, if it has one.
     ///
-    /// MBPP's paper measures on its tasks 11 to 510; 1 to 10 are shown as examples, 511 to 600 are
-    /// for tuning, 601 to 974 for training, and all of these are to learn from here.
+    /// MBPP's paper measures on its tasks 11 to 510; 1 to 10 are shown as examples and are to learn
+    /// from here, 511 to 600 are for validation while tuning, 601 to 974 for training.
     pub(super) fn part(self, kind: Option<DataSet>, id: &TaskId) -> Option<Partition> {
         if self == Self::Seed || kind != Some(DataSet::Mbpp) {
             return None;
         }
         match id.as_str().strip_prefix("mbpp/")?.parse().ok()? {
             11..=510 => Some(Partition::Validation),
-            1..=10 | 511..=974 => Some(Partition::Train),
+            511..=600 => Some(Partition::Development),
+            1..=10 | 601..=974 => Some(Partition::Train),
             0 | 975..=u64::MAX => None,
         }
     }
@@ -48,17 +50,39 @@ pub(super) fn place(seed: Seed, stage: &str, id: &TaskId) -> u64 {
     seed.derive(stage, u64::from_le_bytes(first)).get()
 }
 
-/// The halves of `count` tasks in their seeded order. Two tasks or more give something to both.
-pub(crate) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Partition> {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count far below 2^53, and a fraction between 0 and 1"
-    )]
-    let rounded = (count as f64 * val_fraction).round() as usize;
-    let validation = if count < 2 { 0 } else { rounded.clamp(1, count - 1) };
-    (0..count).map(move |at| if at < validation { Partition::Validation } else { Partition::Train })
+/// Fractions of a source's tasks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Fractions {
+    /// The part of all tasks that is for validation.
+    pub(super) val: f64,
+    /// The part of the other tasks that is for development.
+    pub(super) dev: f64,
+}
+
+/// The parts of `count` tasks in their seeded order.
+pub(super) fn parts(count: usize, fractions: Fractions) -> impl Iterator<Item = Partition> {
+    let validation = validation_count(count, fractions.val);
+    let development = part_of(count - validation, fractions.dev);
+    (0..count).map(move |at| match at {
+        _ if at < validation => Partition::Validation,
+        _ if at < validation + development => Partition::Development,
+        _ => Partition::Train,
+    })
+}
+
+/// How many of `count` items are for validation. Two or more give something to both sides.
+pub(crate) fn validation_count(count: usize, fraction: f64) -> usize {
+    if count < 2 { 0 } else { part_of(count, fraction).clamp(1, count - 1) }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count far below 2^53, and a fraction between 0 and 1"
+)]
+fn part_of(count: usize, fraction: f64) -> usize {
+    (count as f64 * fraction).round() as usize
 }
 
 /// Ids in the order a person expects: numbers by their value.
@@ -96,19 +120,29 @@ mod tests {
 
     #[test]
     fn a_fraction_is_rounded_and_leaves_no_half_empty() {
-        let validation = |count, fraction| {
-            halves(count, fraction).filter(|part| *part == Partition::Validation).count()
-        };
-        assert_eq!(validation(974, 0.2), 195);
-        assert_eq!(validation(140, 0.2), 28);
-        assert_eq!(validation(2, 0.2), 1);
-        assert_eq!(validation(3, 0.99), 2);
-        assert_eq!(validation(1, 0.5), 0);
-        assert_eq!(validation(0, 0.5), 0);
+        assert_eq!(validation_count(974, 0.2), 195);
+        assert_eq!(validation_count(140, 0.2), 28);
+        assert_eq!(validation_count(2, 0.2), 1);
+        assert_eq!(validation_count(3, 0.99), 2);
+        assert_eq!(validation_count(1, 0.5), 0);
+        assert_eq!(validation_count(0, 0.5), 0);
     }
 
     #[test]
-    fn mbpp_has_a_published_half_to_measure_with() {
+    fn development_is_a_part_of_what_validation_leaves() {
+        let counts = |count, dev| {
+            let found: Vec<_> = parts(count, Fractions { val: 0.2, dev }).collect();
+            [Partition::Train, Partition::Development, Partition::Validation]
+                .map(|part| found.iter().filter(|one| **one == part).count())
+        };
+        assert_eq!(counts(5000, 0.1), [3600, 400, 1000]);
+        assert_eq!(counts(10, 0.1), [7, 1, 2], "0.8 of a task is one");
+        assert_eq!(counts(5, 0.1), [4, 0, 1], "0.4 of a task is none");
+        assert_eq!(counts(5000, 0.0), [4000, 0, 1000]);
+    }
+
+    #[test]
+    fn mbpp_has_published_parts_to_measure_and_to_tune_with() {
         let part = |split: Split, kind, id: &str| {
             split.part(Some(kind), &TaskId::try_from(id.to_owned()).unwrap())
         };
@@ -118,7 +152,10 @@ mod tests {
         assert_eq!(measured.collect::<Vec<_>>(), (11..=510).collect::<Vec<_>>());
         let learned =
             (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Partition::Train));
-        assert_eq!(learned.count(), 474);
+        assert_eq!(learned.count(), 384);
+        let tuned =
+            (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Partition::Development));
+        assert_eq!(tuned.collect::<Vec<_>>(), (511..=600).collect::<Vec<_>>());
         assert_eq!(official("mbpp/x"), None);
         assert_eq!(part(Split::Official, DataSet::Apps, "apps/11"), None);
         assert_eq!(part(Split::Seed, DataSet::Mbpp, "mbpp/11"), None);

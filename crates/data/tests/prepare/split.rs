@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use whetstone_core::task::Task;
 use whetstone_core::wire::Wire;
 use whetstone_data::Partition;
-use whetstone_data::prepare::{By, Counts};
+use whetstone_data::prepare::{By, Counts, Split};
 use whetstone_data::source::DataSet;
 
 use crate::support::{Bench, apps_row, lines, mbpp_row, task_row};
@@ -32,6 +32,61 @@ fn each_source_is_split_apart_and_no_task_is_in_both_halves() {
         train.windows(2).filter(|pair| pair[0][..4] != pair[1][..4]).count() > 4,
         "sources are mixed: {train:?}"
     );
+}
+
+#[test]
+fn a_part_of_training_is_for_development_and_the_validation_tasks_stay_the_same() {
+    let prepare = |dev_fraction| {
+        let bench = Bench { dev_fraction, ..Bench::new() };
+        let path = bench.file("apps.jsonl", lines(&rows(50, apps_row)));
+        let bench = bench.source(Some(DataSet::Apps), &path);
+        let report = bench.prepare().unwrap();
+        let counts = Counts {
+            rows: 50,
+            train: report.train.tasks,
+            dev: report.dev.tasks,
+            val: report.val.tasks,
+            ..Counts::default()
+        };
+        assert_eq!(report.sources["apps"], counts);
+        let mut val = bench.ids("val.jsonl");
+        val.sort();
+        ([bench.ids("train.jsonl"), bench.ids("dev.jsonl")], val)
+    };
+    let ([train, dev], val) = prepare(0.1);
+    assert_eq!((train.len(), dev.len(), val.len()), (36, 4, 10));
+    let all: HashSet<_> = train.iter().chain(&dev).chain(&val).collect();
+    assert_eq!(all.len(), 50, "no task is in two parts");
+    let ([train, dev], same_val) = prepare(0.0);
+    assert_eq!((train.len(), dev.len()), (40, 0));
+    assert_eq!(same_val, val);
+}
+
+#[test]
+fn mbpp_gives_its_published_tuning_tasks_for_development() {
+    let prepare = |dev_fraction| {
+        let bench = Bench { split: Split::Official, dev_fraction, ..Bench::new() };
+        // A twin of a test task in the tuning part, and one of a tuning task in the training part.
+        let mut rows: Vec<Value> = [9, 10, 11, 510, 511, 600, 601].map(mbpp_row).into();
+        for (id, original) in [(590, 11), (700, 511)] {
+            let mut twin = mbpp_row(original);
+            twin["task_id"] = json!(id);
+            rows.push(twin);
+        }
+        let path = bench.file("mbpp.jsonl", lines(&rows));
+        let bench = bench.source(Some(DataSet::Mbpp), &path);
+        let report = bench.prepare().unwrap();
+        assert_eq!(report.sources["mbpp"].duplicates, 2);
+        ["train.jsonl", "dev.jsonl", "val.jsonl"].map(|name| {
+            let mut ids = bench.ids(name);
+            ids.sort();
+            ids.join(" ")
+        })
+    };
+    let val = "mbpp/11 mbpp/510";
+    assert_eq!(prepare(0.1), ["mbpp/10 mbpp/601 mbpp/9", "mbpp/511 mbpp/600", val]);
+    let without = "mbpp/10 mbpp/511 mbpp/600 mbpp/601 mbpp/9";
+    assert_eq!(prepare(0.0), [without, "", val], "without development they are to learn from");
 }
 
 #[test]
@@ -70,7 +125,7 @@ fn a_second_run_writes_the_same_bytes() {
     bench.prepare_into("out").unwrap();
     bench.prepare_into("again").unwrap();
     bench.prepare_into("again").unwrap();
-    for name in ["train.jsonl", "val.jsonl", "prepare.json"] {
+    for name in ["train.jsonl", "dev.jsonl", "val.jsonl", "prepare.json"] {
         assert_eq!(bench.output(&format!("out/{name}")), bench.output(&format!("again/{name}")));
     }
     let report: Value = serde_json::from_slice(&bench.output("out/prepare.json")).unwrap();

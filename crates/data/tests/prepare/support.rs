@@ -21,6 +21,8 @@ pub(crate) struct Bench {
     pub(crate) seed: u64,
     pub(crate) limit: Option<usize>,
     pub(crate) mbpp: MbppVariant,
+    pub(crate) split: Split,
+    pub(crate) dev_fraction: f64,
 }
 
 impl Bench {
@@ -33,6 +35,8 @@ impl Bench {
             seed: 42,
             limit: None,
             mbpp: MbppVariant::default(),
+            split: Split::Seed,
+            dev_fraction: 0.0,
         }
     }
 
@@ -62,8 +66,9 @@ impl Bench {
             benchmarks: self.benchmarks.clone(),
             ngram: 13,
             seed: Seed::new(self.seed),
-            split: Split::Seed,
+            split: self.split,
             val_fraction: 0.2,
+            dev_fraction: self.dev_fraction,
             limit: self.limit,
             mbpp: self.mbpp,
             out: &self.dir.path().join(out),
@@ -91,9 +96,10 @@ impl Bench {
         (lines, report)
     }
 
-    /// The lines of both halves.
+    /// The lines of all parts.
     pub(crate) fn written(&self) -> Vec<String> {
-        let text = [self.output("out/train.jsonl"), self.output("out/val.jsonl")].concat();
+        let parts = ["out/train.jsonl", "out/dev.jsonl", "out/val.jsonl"];
+        let text = parts.map(|name| self.output(name)).concat();
         let text = String::from_utf8(text).expect("text");
         text.lines().map(str::to_owned).collect()
     }

@@ -116,9 +116,10 @@ pub fn check_body(task: &Task) -> Result<(), EnvError> {
 /// What a task's body asks of a game.
 fn game_task(task: &Task) -> Result<GameTask, EnvError> {
     let problem = |error: &dyn std::fmt::Display| EnvError::Task(error.to_string());
-    let checks: Vec<Check> = task.field("checks").map_err(|error| problem(&error))?;
+    let checks: Option<Vec<Check>> = optional(task, "checks")?;
     let input: Option<InputScript> = optional(task, "input")?;
     let frames: Option<u32> = optional(task, "frames")?;
+    let checks = checks.unwrap_or_default();
     GameTask::new(frames.unwrap_or(FRAMES), input.unwrap_or_default(), checks)
         .map_err(|error| problem(&error))
 }

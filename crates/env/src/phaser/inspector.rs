@@ -73,7 +73,7 @@ impl Inspector {
                 text: reply.text,
                 plan,
                 code: source,
-                skip_runtime: self.skip_runtime,
+                skip_runtime: self.skip_runtime || task.checks().is_empty(),
                 frames: task.frames(),
                 input: Some(task.input()),
                 checks: task.checks(),
@@ -82,7 +82,7 @@ impl Inspector {
             return Ok(validator.validate(question, format, self.results.as_deref())?);
         }
         let mut validation = Validation::of(format, self.findings(source)?);
-        if let Some(engine) = self.engine.as_ref().filter(|_| validation.parse.ok) {
+        if let Some(engine) = self.engine.as_ref().filter(|_| is_worth_a_run(&validation, task)) {
             let kind = source_kind(source, validation.parse.mode);
             let program = Program { source, kind, seed: SEED, limits: self.limits };
             let (run, checks) = self.run(engine, program, task)?;
@@ -155,6 +155,12 @@ impl Inspector {
             memory.to_string(),
         ]
     }
+}
+
+/// Whether a run tells anything: without checks it would tell that a game starts, not that it is the one that was asked
+/// for, and a game that does nothing would be paid half.
+fn is_worth_a_run(validation: &Validation, task: &GameTask) -> bool {
+    validation.parse.ok && !task.checks().is_empty()
 }
 
 /// Whether the runs of a program would come out the same again: memory and the depth of calls depend on the build of the
@@ -255,6 +261,17 @@ mod tests {
         let seen = inspect(&reader(embedded("3"), cache.clone()), "", &long);
         assert!(!seen.parse.ok && seen.format.code, "{:?}", seen.parse);
         assert!(cache.lookups().is_empty());
+    }
+
+    #[test]
+    fn a_program_is_run_if_it_parses_and_there_are_checks() {
+        let cache = Arc::new(MemoryCache::default());
+        let task = |json: &str| serde_json::from_str::<GameTask>(json).expect("a task");
+        let (checked, unchecked) = (task(r#"{"checks":[{"kind":"count"}]}"#), task("{}"));
+        let parsed = inspect(&reader(embedded("3"), cache.clone()), "", GAME);
+        assert!(is_worth_a_run(&parsed, &checked) && !is_worth_a_run(&parsed, &unchecked));
+        let broken = inspect(&reader(embedded("3"), cache), "", "class {");
+        assert!(!is_worth_a_run(&broken, &checked));
     }
 
     #[test]

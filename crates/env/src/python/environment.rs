@@ -145,7 +145,8 @@ impl Episode for PythonEpisode {
         }
         self.over = true;
         let judgement = settled(Verdict::NoCode, &self.task);
-        let reading = Reading::Settled(judgement.clone());
+        let reading =
+            Reading::Settled { judgement: judgement.clone(), language: self.task.language };
         if self.task.tests.is_absent() {
             return Ok(self.by_static_terms(&reading));
         }

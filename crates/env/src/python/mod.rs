@@ -38,9 +38,21 @@ use crate::stack::BigStack;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reading {
     /// There is nothing to run: no code, or code that does not parse.
-    Settled(Judgement),
+    Settled {
+        /// What it is judged as.
+        judgement: Judgement,
+        /// The language that was asked for.
+        language: Language,
+    },
     /// A program that compiles.
     Runs(Candidate),
+}
+
+impl Reading {
+    /// A reply to a task with nothing to run.
+    fn settled(verdict: Verdict, task: &Task) -> Self {
+        Self::Settled { judgement: settled(verdict, task), language: task.language }
+    }
 }
 
 /// A program that compiles, with what was seen on reading it.
@@ -108,7 +120,7 @@ impl Rules {
     /// Looks at what [`find_program`] found.
     pub fn read_program(&self, task: &Task, program: Option<Program>, stack: &BigStack) -> Reading {
         let Some(mut program) = program else {
-            return Reading::Settled(settled(Verdict::NoCode, task));
+            return Reading::settled(Verdict::NoCode, task);
         };
         if program.source.starts_with('\u{feff}') {
             program.source.remove(0);
@@ -117,7 +129,7 @@ impl Rules {
             Language::Python => self.read_python(task, program, stack),
             Language::Javascript => read_javascript(task, program, stack),
         };
-        read.map_or_else(|| Reading::Settled(settled(Verdict::SyntaxError, task)), Reading::Runs)
+        read.map_or_else(|| Reading::settled(Verdict::SyntaxError, task), Reading::Runs)
     }
 
     /// The outcome of a reply that was read: a program is given to `judge`, and a reply with nothing to
@@ -132,7 +144,7 @@ impl Rules {
         judge: impl FnOnce(&Candidate) -> Result<Judgement, E>,
     ) -> Result<Outcome, E> {
         let judgement = match reading {
-            Reading::Settled(judgement) => judgement.clone(),
+            Reading::Settled { judgement, .. } => judgement.clone(),
             Reading::Runs(candidate) => judge(candidate)?,
         };
         let reward = self.reward(reading, &judgement);

@@ -130,7 +130,7 @@ fn syntax(reading: &Reading) -> f64 {
 /// How well a program is written; `None` where that is not measured.
 fn quality(reading: &Reading, weights: &QualityWeights) -> Option<f64> {
     match reading {
-        Reading::Settled(_) => Some(0.0),
+        Reading::Settled { language, .. } => (*language != Language::Javascript).then_some(0.0),
         Reading::Runs(candidate) if candidate.program.language == Language::Javascript => None,
         Reading::Runs(candidate) => Some(candidate.quality.mean(weights)),
     }
@@ -143,7 +143,7 @@ fn quality_term(value: f64, weight: f64) -> Part {
 /// A reply without a program that could run defines nothing.
 fn entry_point(reading: &Reading) -> EntryPoint {
     match reading {
-        Reading::Settled(_) => EntryPoint::Absent,
+        Reading::Settled { .. } => EntryPoint::Absent,
         Reading::Runs(candidate) => candidate.entry_point,
     }
 }
@@ -151,7 +151,7 @@ fn entry_point(reading: &Reading) -> EntryPoint {
 /// The gates that reading alone decides. Without code there is no syntax either.
 fn gates_of_reading(reading: &Reading) -> BTreeMap<&'static str, bool> {
     let (code, syntax) = match reading {
-        Reading::Settled(judgement) => (judgement.verdict() != &Verdict::NoCode, false),
+        Reading::Settled { judgement, .. } => (judgement.verdict() != &Verdict::NoCode, false),
         Reading::Runs(_) => (true, true),
     };
     BTreeMap::from([("code", code), ("syntax", syntax)])
@@ -307,7 +307,8 @@ mod tests {
             let rules = rules(composite, TestsWorth::Fraction);
             for (verdict, has_code) in [(Verdict::NoCode, false), (Verdict::SyntaxError, true)] {
                 let judgement = Judgement::of_reply(verdict, 3).unwrap();
-                let reading = Reading::Settled(judgement.clone());
+                let reading =
+                    Reading::Settled { judgement: judgement.clone(), language: Language::Python };
                 let judged = rules.reward(&reading, &judgement);
                 for reward in [&judged, &rules.static_reward(&reading)] {
                     assert!(reward.total().abs() < f64::EPSILON, "{reward:?}");
@@ -374,6 +375,14 @@ mod tests {
             assert!(!reward.terms().contains_key("quality"), "{composite:?}");
             assert!((reward.total() - total).abs() < 1e-12, "{composite:?}: {}", reward.total());
             assert!(!rules.static_reward(&reading).terms().contains_key("quality"));
+            let judgement = Judgement::of_reply(Verdict::SyntaxError, 4).unwrap();
+            let mut settled =
+                Reading::Settled { judgement: judgement.clone(), language: Language::Javascript };
+            assert!(!rules.reward(&settled, &judgement).terms().contains_key("quality"));
+            if let Reading::Settled { language, .. } = &mut settled {
+                *language = Language::Python;
+            }
+            assert!(rules.reward(&settled, &judgement).terms().contains_key("quality"));
         }
     }
 

@@ -190,9 +190,9 @@ const KINDS: [About; 13] = [
         kind: FileKind::Tasks,
         name: "tasks",
         title: "tasks",
-        made_by: "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`",
+        made_by: "`whet data prepare` makes `data/train.jsonl`, `data/dev.jsonl` and `data/val.jsonl`",
         line: r#"{"id":"mine/1","statement":"Write a function add(a, b).","tests":["assert add(1, 2) == 3"]}"#,
-        words: &["task", "train", "val", "test"],
+        words: &["task", "train", "dev", "val", "test"],
     },
     About {
         kind: FileKind::Settings,

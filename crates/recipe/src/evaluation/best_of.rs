@@ -28,6 +28,7 @@ use crate::failure::Failure;
 use crate::find::{self, Around, Found};
 use crate::model_failure::ModelFailure;
 use crate::text::counted;
+use crate::training::reward_model;
 
 /// Samples that are in memory at a time.
 const AT_A_TIME: usize = 64;
@@ -46,7 +47,7 @@ impl Chooser {
     /// Opens the reward model that is asked for, if there is one.
     pub(super) fn open(measure: &Measure<'_>) -> Result<Option<Self>, Failure> {
         let Some(best_of) = &measure.request.best_of else { return Ok(None) };
-        let dir = &best_of.reward_model;
+        let dir = &reward_model::directory(&best_of.reward_model);
         let failed = |err| Failure::from(TrainError::from(err));
         let facts = Facts::read(dir).map_err(failed)?;
         let unpack = measure.request.out.join("student");

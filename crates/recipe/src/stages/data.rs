@@ -150,6 +150,7 @@ fn request(job: &Job<'_>, out: PathBuf) -> Result<PrepareRequest, Failure> {
             SplitOption::Seed => Split::Seed,
         },
         val_fraction,
+        dev_fraction: 0.0,
         seed: Seed::new(options.seed.unwrap_or(job.config.seed)),
         out,
     })

@@ -37,7 +37,7 @@ pub(crate) const SHOWN: Shown = &[
     (metric::GRPO_KL_DIVERGENCE.name, "kl"),
     (metric::TRAIN_GRAD_NORM.name, "norm"),
     (metric::SPEED_SAMPLED_TOKENS_PER_S.name, "tokens/s"),
-    (metric::SPEED_PROGRAMS_PER_S.name, "programs/s"),
+    (metric::SPEED_PROGRAMS_PER_S.name, "judged/s"),
 ];
 
 /// Trains with GRPO on the files that are `given`; defaults stand for those that are not.

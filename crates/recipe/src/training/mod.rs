@@ -16,7 +16,7 @@ pub(crate) mod planned;
 pub mod ppo;
 pub mod prm;
 mod recorded;
-mod reward_model;
+pub(crate) mod reward_model;
 pub mod rm;
 pub(crate) mod said;
 pub mod sft;

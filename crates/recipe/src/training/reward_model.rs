@@ -70,6 +70,12 @@ pub(super) fn process_weights(config: &Config) -> Result<Option<PathBuf>, Failur
     })
 }
 
+/// The directory of a reward model: the given one, or the final model of the run that it is.
+pub(crate) fn directory(given: &Path) -> PathBuf {
+    let weights = named(&given.to_string_lossy());
+    weights.and_then(|file| Some(file.parent()?.to_owned())).unwrap_or_else(|| given.to_owned())
+}
+
 /// The weights of a directory, or of the run in it.
 fn named(given: &str) -> Option<PathBuf> {
     let given = Path::new(given);

@@ -144,7 +144,7 @@ impl<'a> Programs<'a> {
     fn static_outcome(&self, reading: &Reading) -> Outcome {
         let reward = self.rules.static_reward(reading);
         match reading {
-            Reading::Settled(judgement) => Outcome::of_program(judgement.clone(), reward),
+            Reading::Settled { judgement, .. } => Outcome::of_program(judgement.clone(), reward),
             Reading::Runs(_) => Outcome::not_run(reward),
         }
     }

@@ -12,7 +12,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
 
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::Reply;
@@ -88,8 +87,6 @@ pub(super) struct Left {
     pub(super) stored: Stored,
     pub(super) report: TeachSummary,
     pub(super) end: Option<End>,
-    /// Seconds during which questions were asked.
-    pub(super) asking_seconds: f64,
 }
 
 impl<'a> TraceCollector<'a> {
@@ -107,20 +104,14 @@ impl<'a> TraceCollector<'a> {
 
     /// Asks and judges until nothing is left to do, or an end is made of it.
     pub(super) fn work(self) -> Left {
-        let mut asking_seconds = 0.0;
-        let feed = |queue: &Queue<Sample>| {
-            let begun = Instant::now();
-            let fed = self.feed(queue);
-            asking_seconds = begun.elapsed().as_secs_f64();
-            fed
-        };
+        let feed = |queue: &Queue<Sample>| self.feed(queue);
         let ran = run(self.teaching.judges, feed, |sample, stack| {
             self.judge(&sample, stack).map_err(|err| self.give_up(err))
         });
         let RequestState { stored, report, end, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let end = ran.err().map(End::Trouble).or(end);
-        Left { stored, report, end, asking_seconds }
+        Left { stored, report, end }
     }
 
     /// Asks on many threads; what comes is offered to the judges, with what is stored without a verdict.

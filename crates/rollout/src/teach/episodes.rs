@@ -14,6 +14,7 @@ use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::{Message, Role};
 use whetstone_core::outcome::Outcome;
+use whetstone_core::taught::TaughtEpisode;
 use whetstone_env::environment::{EnvError, Episode, Next};
 use whetstone_record::batch::{BatchError, catch_panic};
 use whetstone_record::error::JournalError;
@@ -140,6 +141,22 @@ impl TraceCollector<'_> {
     }
 }
 
+/// The reward of an episode that is over, from its replies.
+pub(super) fn replayed_reward(
+    asked: &Asked<'_>,
+    task: u32,
+    episode: &TaughtEpisode,
+) -> Result<f64, Infrastructure> {
+    let mut course = Course::open(asked, task)?;
+    for turn in episode.turns() {
+        let reply = Reply { reasoning: turn.reasoning.as_deref(), ..Reply::text(&turn.text) };
+        if let Some(outcome) = course.hear(reply)? {
+            return Ok(outcome.reward.total());
+        }
+    }
+    Ok(course.cut_short()?.reward.total())
+}
+
 const OTHER_ANSWER: &str = "the environment answers a stored reply otherwise than before; with another version \
                             or other settings of it begin anew with `--fresh`";
 
@@ -157,9 +174,14 @@ impl Course {
 
     /// Tells the environment a reply; the outcome if the episode is over.
     fn tell(&mut self, completion: &Completion) -> Result<Option<Outcome>, Infrastructure> {
+        self.hear(Reply::of(completion))
+    }
+
+    /// [`Self::tell`], with a reply that is no completion any more.
+    fn hear(&mut self, reply: Reply<'_>) -> Result<Option<Outcome>, Infrastructure> {
         self.heard = self.episode.messages().len();
         self.turns += 1;
-        match guarded(|| self.episode.reply(Reply::of(completion)))? {
+        match guarded(|| self.episode.reply(reply))? {
             Next::Ask => Ok(None),
             Next::Done(outcome) => Ok(Some(outcome)),
         }

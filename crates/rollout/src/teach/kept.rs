@@ -14,6 +14,8 @@ pub(super) enum Keep {
     TooLong,
     /// It was, but the limit on tokens cut a reply off: its end would be learnt as one.
     CutOff,
+    /// It was, in an episode whose reward is below the least that rows may have.
+    LowReward,
     /// Nobody knows whether it was.
     NotJudged,
 }

@@ -126,7 +126,7 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<TeachSummary, TeachError> {
     let stored = Stored::open(teaching, &asked)?;
     let report = first_counts(&tasks, &asked, &stored);
     (teaching.on_start)(work(&asked, &stored));
-    let Left { stored, mut report, end, asking_seconds } =
+    let Left { stored, mut report, end } =
         TraceCollector::new(&asked, &scorer, stored, report).work();
     stored.ledger.sync()?;
     match end {
@@ -146,7 +146,7 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<TeachSummary, TeachError> {
         stored.ledger.remove()?;
     }
     report.wall_seconds = start.elapsed().as_secs_f64();
-    report.requests_per_second = rate(report.requests, asking_seconds);
+    report.requests_per_second = rate(report.requests, report.wall_seconds);
     Ok(report)
 }
 

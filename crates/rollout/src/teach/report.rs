@@ -80,7 +80,7 @@ pub struct TeachSummary {
     pub retried: BTreeMap<String, u64>,
     /// Seconds from start to end.
     pub wall_seconds: f64,
-    /// Questions a second, while questions were asked.
+    /// Questions a second, from start to end.
     pub requests_per_second: f64,
 }
 
@@ -96,7 +96,7 @@ pub struct Tokens {
 /// What became of the samples of a teacher.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TeacherCounts {
-    /// Solved, within `teacher.max_kept_turns`: those of which rows are made.
+    /// Solved, within `teacher.max_kept_turns` and from `teacher.min_kept_reward` on: those of which rows are made.
     pub kept: u64,
     /// Not solved.
     pub unsolved: u64,
@@ -104,6 +104,8 @@ pub struct TeacherCounts {
     pub too_long: u64,
     /// Solved, but the limit on tokens cut a reply off.
     pub cut_off: u64,
+    /// Solved, in an episode whose reward is below `teacher.min_kept_reward`.
+    pub low_reward: u64,
     /// Without an answer in this run; a later run asks again.
     pub failed: u64,
     /// Not judged: nothing was run, or the environment broke, which is no failure of the teacher.
@@ -158,6 +160,7 @@ impl TeachSummary {
             Keep::Unsolved => &mut counts.unsolved,
             Keep::TooLong => &mut counts.too_long,
             Keep::CutOff => &mut counts.cut_off,
+            Keep::LowReward => &mut counts.low_reward,
             Keep::NotJudged => &mut counts.not_judged,
         };
         *count += 1;

@@ -18,6 +18,7 @@ use whetstone_record::batch::{BatchError, catch_panic, replace_output};
 use whetstone_record::error::FileError;
 
 use super::asked::{Asked, user_text};
+use super::episodes::replayed_reward;
 use super::kept::Keep;
 use super::records::{Answered, Entry};
 use super::report::TeachSummary;
@@ -32,12 +33,11 @@ pub(super) fn traces(
     stored: &Stored,
     report: &mut TeachSummary,
 ) -> Result<(), TeachError> {
-    let most_turns = asked.teaching.config.teacher.max_kept_turns;
     replace_output(output, |out| {
         let mut solved = None;
         each_trace(asked, stored, |place, trace| {
             report.count(trace, asked.is_program(place.task).then(|| asked.language(place.task)));
-            let keep = Keep::of(trace, most_turns);
+            let keep = keep(asked, place, trace);
             report.count_keep(asked.teacher(place.teacher).name, keep);
             if trace.passes() && solved.replace(place.task) != Some(place.task) {
                 report.solved_tasks += 1;
@@ -54,10 +54,9 @@ pub(super) fn rows(
     stored: &Stored,
     report: &mut TeachSummary,
 ) -> Result<(), TeachError> {
-    let most_turns = asked.teaching.config.teacher.max_kept_turns;
     replace_output(output, |out| {
-        each_trace(asked, stored, |_, trace| {
-            let kept = Some(trace).filter(|trace| Keep::of(trace, most_turns) == Keep::Kept);
+        each_trace(asked, stored, |place, trace| {
+            let kept = Some(trace).filter(|trace| keep(asked, place, trace) == Keep::Kept);
             // What cannot be read as an episode is not kept.
             let Some(row) = kept.and_then(|trace| SftRow::of_trace(trace).ok().flatten()) else {
                 return Ok(());
@@ -66,6 +65,21 @@ pub(super) fn rows(
             writeln!(out, "{}", row.to_line()).map_err(FileError::at("write", output))
         })
     })
+}
+
+/// What becomes of a sample. An episode's reward is in no record; where one is asked for, its replies are told again.
+fn keep(asked: &Asked<'_>, place: SampleId, trace: &Trace) -> Keep {
+    let teacher = &asked.teaching.config.teacher;
+    let keep = Keep::of(trace, teacher.max_kept_turns);
+    if keep != Keep::Kept || teacher.min_kept_reward <= 0.0 {
+        return keep;
+    }
+    let Ok(Some(episode)) = TaughtEpisode::of(trace) else { return keep };
+    match replayed_reward(asked, place.task, &episode) {
+        Ok(reward) if reward < teacher.min_kept_reward => Keep::LowReward,
+        Ok(_) => keep,
+        Err(_) => Keep::NotJudged,
+    }
 }
 
 /// Calls `each` with the trace of every complete sample, in order.

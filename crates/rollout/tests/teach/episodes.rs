@@ -91,7 +91,7 @@ fn a_teacher_is_led_through_an_episode_with_the_whole_conversation() {
     assert_eq!((report.requests, report.episodes, report.turns, report.rows), (5, 3, 5, 2));
     let rows = school.read("rows.jsonl");
     let expected = concat!(
-        r#"{"instruction":"Guess 6?","input":"Higher.","output":"<think>\nIt is above 5.\n</think>\n\n6","#,
+        r#"{"instruction":"Higher.","input":"","output":"<think>\nIt is above 5.\n</think>\n\n6","#,
         r#""history":[["Guess 6?","5"]]}"#,
         "\n",
         r#"{"instruction":"Guess 5?","input":"","output":"5"}"#,
@@ -205,6 +205,26 @@ fn each_teacher_is_asked_for_each_task_and_counted_by_itself() {
     assert_eq!(report.teachers["good"].kept, 2);
     assert_eq!(report.teachers["weak"].kept, 1);
     assert_eq!(school.traces("rows.jsonl").len(), 5);
+}
+
+#[test]
+fn an_episode_that_solved_its_task_badly_is_no_row_where_a_least_reward_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    // 5 is guessed at once for a reward of 1, 6 in the second turn for 0.9 / 2 + 0.1.
+    let mut school = School::new(dir.path(), &[guess(5), guess(6)].concat());
+    school.rows = Some("rows.jsonl");
+    let judge = Fake::default();
+    let mut kept = |least: f64| {
+        school.config.teacher.min_kept_reward = least;
+        let whole = guesser();
+        let lesson = Lesson { samples: 1, ..lesson(&whole, &judge) };
+        let report = school.teach(&format!("{least}.jsonl"), &lesson);
+        let counts = report.unwrap().teachers.into_values().next().unwrap();
+        (counts.kept, counts.low_reward, school.traces("rows.jsonl").len())
+    };
+    assert_eq!(kept(0.0), (2, 0, 2));
+    assert_eq!(kept(0.54), (2, 0, 2));
+    assert_eq!(kept(0.56), (1, 1, 1));
 }
 
 #[test]

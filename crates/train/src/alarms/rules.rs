@@ -109,7 +109,7 @@ fn passes_fall(history: &History, settings: &Settings) -> Option<DueAlarm> {
     let Level { mean, error } = ends.rise();
     (-mean > FEWER_PASSES && -mean > CLEAR * error).then_some(())?;
     let message = format!(
-        "{} of the programs of the last steps pass, {} did in the beginning: the student gets worse, or \
+        "{} of the rollouts of the last steps pass, {} did in the beginning: the student gets worse, or \
          its tasks harder. Take a checkpoint from before, and lower `{}` or raise `{}.kl_coef`",
         percent(ends.last.mean),
         percent(ends.first.mean),

@@ -116,8 +116,8 @@ fn cut_off(config: &Config, step_rollouts: &StepRollouts) -> Option<Warning> {
     }
     let limit = config.grpo.max_completion_length;
     let message = format!(
-        "all {all} answers of the first step were cut off at {limit} tokens (max_new_tokens), before their \
-         programs were whole: raise `grpo.max_completion_length`"
+        "all {all} answers of the first step were cut off at {limit} tokens (max_new_tokens), before they \
+         were whole: raise `grpo.max_completion_length`"
     );
     Some(Warning { code: "all_cut_off".to_owned(), message })
 }
@@ -166,8 +166,8 @@ mod tests {
         assert_eq!((told[0].0, told[0].1.as_str()), (1, "all_cut_off"));
         assert_eq!(
             told[0].2,
-            "all 2 answers of the first step were cut off at 64 tokens (max_new_tokens), before their \
-             programs were whole: raise `grpo.max_completion_length`"
+            "all 2 answers of the first step were cut off at 64 tokens (max_new_tokens), before they \
+             were whole: raise `grpo.max_completion_length`"
         );
         let one_whole = [group("a", vec![cut(0), rollout(1, &[8], 1.0)])];
         assert!(said(&config, 9, &one_whole).is_empty());

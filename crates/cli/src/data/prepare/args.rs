@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use whetstone_core::Seed;
 use whetstone_core::config::Config;
-use whetstone_data::prepare::{DEFAULT_NGRAM, Split};
+use whetstone_data::prepare::{DEFAULT_DEV_FRACTION, DEFAULT_NGRAM, Split};
 use whetstone_data::source::{Difficulty, MbppVariant};
 use whetstone_recipe::datasets::SourcesNamed;
 use whetstone_recipe::preparing::{self, PrepareRequest};
@@ -23,7 +23,7 @@ pub struct PrepareArgs {
     pub mbpp: Vec<PathBuf>,
 
     /// Statement and tests of the 427 tasks of MBPP that were sanitized, if both files are given
-    #[arg(long, alias = "mbpp_variant", value_enum, default_value_t = MbppVariantArg::Sanitized, value_name = "WHICH")]
+    #[arg(long, value_enum, default_value_t = MbppVariantArg::Sanitized, value_name = "WHICH")]
     pub mbpp_variant: MbppVariantArg,
 
     /// APPS: the hub's jsonl or parquet, the folder of problems that its authors publish, or its name
@@ -34,7 +34,6 @@ pub struct PrepareArgs {
     /// Use only these difficulties of APPS
     #[arg(
         long,
-        alias = "apps_difficulty",
         value_enum,
         value_delimiter = ',',
         value_name = "LEVEL,…",
@@ -43,7 +42,7 @@ pub struct PrepareArgs {
     pub apps_difficulty: Vec<DifficultyArg>,
 
     /// Leave out APPS, if no source is named
-    #[arg(long, alias = "skip_apps", conflicts_with = "apps")]
+    #[arg(long, conflicts_with = "apps")]
     pub skip_apps: bool,
 
     /// HumanEval: `HumanEval.jsonl.gz`, or the hub's parquet
@@ -95,11 +94,18 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "PART", default_value_t = 0.2, value_parser = fraction)]
     pub val_fraction: f64,
 
+    /// Development fraction: this part of the other tasks goes to `dev.jsonl`, for `--held-out` while training; 0
+    /// makes no such part
+    ///
+    /// MBPP has a published one, its tasks 511 to 600. Generated tasks have none.
+    #[arg(long, value_name = "PART", default_value_t = DEFAULT_DEV_FRACTION, value_parser = dev_fraction)]
+    pub dev_fraction: f64,
+
     /// Seed of the split; takes precedence over the config
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
 
-    /// The folder for `train.jsonl`, `val.jsonl` and `prepare.json`
+    /// The folder for `train.jsonl`, `dev.jsonl`, `val.jsonl` and `prepare.json`
     #[arg(long, value_name = "DIR", default_value = "data")]
     pub out: PathBuf,
 
@@ -136,6 +142,7 @@ impl PrepareArgs {
             mbpp: self.mbpp_variant.into(),
             split: self.split.into(),
             val_fraction: self.val_fraction,
+            dev_fraction: self.dev_fraction,
             seed,
             out: self.out.clone(),
         }
@@ -177,7 +184,8 @@ impl From<MbppVariantArg> for MbppVariant {
 /// Train/validation split of data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SplitArg {
-    /// As published: MBPP tasks 11 to 510 are for validation, as in its paper; others by the seed.
+    /// As published: MBPP tasks 11 to 510 are for validation and 511 to 600 for development, as in its paper; others by
+    /// the seed.
     Official,
     /// By the seed: figures are not comparable with published ones.
     Seed,
@@ -222,6 +230,10 @@ fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
+fn dev_fraction(text: &str) -> Result<f64, String> {
+    if text.parse() == Ok(0.0) { Ok(0.0) } else { fraction(text) }
+}
+
 fn ngram(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(words @ 3..=1000) => Ok(words),
@@ -247,7 +259,10 @@ Dropped rows, counted in the summary and in DIR/prepare.json:
                 of tokens of a solution. The first one is kept, in the order MBPP, APPS,
                 HumanEval, LeetCode, tasks, embedded, and in each by id
   over limit    past --limit
-Duplicates are dropped before the split and over all sources at once, so train and validation share none.
+Duplicates are dropped before the split and over all sources at once, so the three parts share none.
+
+dev.jsonl is for `whet train --held-out` and for everything that is chosen; val.jsonl is for the final figure
+alone. With --split seed --dev-fraction 0, each source is split 80/20 and nothing else.
 The same inputs and seed give the same bytes.
 
 Examples:

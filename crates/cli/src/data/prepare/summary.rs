@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use whetstone_core::survivors::Survivors;
-use whetstone_data::prepare::{Counts, MbppCounts, PrepareSummary, REPORT, Split, TRAIN, VAL};
+use whetstone_data::prepare::{Counts, DEV, MbppCounts, PrepareSummary, REPORT, Split, TRAIN, VAL};
 use whetstone_recipe::text::many;
 
 use crate::printer::{Printer, Tone};
@@ -29,7 +29,7 @@ pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
     let mut found = Survivors::default();
     for (name, counts) in sources {
         let source = format!("the source `{name}`");
-        if counts.train + counts.val > 0 {
+        if counts.train + counts.dev + counts.val > 0 {
             found.keep(&source);
         }
         let reasons = [
@@ -49,19 +49,18 @@ pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
 fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -> String {
     let mut text = Vec::new();
     text.push(format!(
-        "{} for training in {}, {} for validation in {}, in {:.1} s",
+        "{} for training in {}, {} for development in {}, {} for validation in {}, in {:.1} s",
         many(report.train.tasks, "task"),
         out.join(TRAIN).display(),
+        many(report.dev.tasks, "task"),
+        out.join(DEV).display(),
         many(report.val.tasks, "task"),
         out.join(VAL).display(),
         took.as_secs_f64()
     ));
     table(&mut text, report);
-    if report.split == Split::Seed && report.sources.contains_key("mbpp") {
-        text.push(
-            "\n  MBPP is split by the seed: figures cannot be compared with published ones"
-                .to_owned(),
-        );
+    if report.sources.contains_key("mbpp") {
+        text.push(format!("\n  {}", mbpp_split(report)));
     }
     let MbppCounts { first, sanitized } = report.mbpp;
     if sanitized > 0 {
@@ -121,9 +120,25 @@ fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -
     text.join("\n") + "\n"
 }
 
+/// How MBPP is split, and the flag for the other way.
+fn mbpp_split(report: &PrepareSummary) -> &'static str {
+    match (report.split, report.dev.tasks) {
+        (Split::Seed, _) => {
+            "MBPP is split by the seed: figures cannot be compared with published ones"
+        }
+        (Split::Official, 0) => {
+            "MBPP is split as published: tasks 11 to 510 are for validation; `--split seed` makes it 80/20"
+        }
+        (Split::Official, _) => {
+            "MBPP is split as published: tasks 11 to 510 are for validation, 511 to 600 for development; \
+             `--split seed` makes it 80/20"
+        }
+    }
+}
+
 fn table(text: &mut Lines, report: &PrepareSummary) {
     text.push(format!(
-        "\n  {:<12} {:>8} {:>6} {:>9} {:>13} {:>11} {:>11} {:>8} {:>8}",
+        "\n  {:<12} {:>8} {:>6} {:>9} {:>13} {:>11} {:>11} {:>8} {:>6} {:>8}",
         "source",
         "rows",
         "bad",
@@ -132,16 +147,17 @@ fn table(text: &mut Lines, report: &PrepareSummary) {
         "duplicates",
         "over limit",
         "train",
+        "dev",
         "val"
     ));
     let total = ("all".to_owned(), report.total());
     let sources = report.sources.iter().map(|(name, counts)| (name.clone(), *counts));
     for (name, counts) in sources.chain([total]) {
-        let Counts { rows, bad, left_out, contaminated, duplicates, over_limit, train, val } =
+        let Counts { rows, bad, left_out, contaminated, duplicates, over_limit, train, dev, val } =
             counts;
         text.push(format!(
             "  {name:<12} {rows:>8} {bad:>6} {left_out:>9} {contaminated:>13} {duplicates:>11} \
-             {over_limit:>11} {train:>8} {val:>8}"
+             {over_limit:>11} {train:>8} {dev:>6} {val:>8}"
         ));
     }
 }

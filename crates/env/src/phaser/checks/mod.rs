@@ -27,7 +27,7 @@ pub const FRAMES: u32 = 120;
 /// Frames of one task, at most.
 pub const FRAMES_MAX: u32 = 600;
 
-/// What a task asks of a game: its input, how long it runs, and its checks.
+/// What a task asks of a game: its input, how long it runs, and its checks. Of a task without checks no game is run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawTask", into = "RawTask")]
 pub struct GameTask {

@@ -78,6 +78,7 @@ pub(super) struct RawTask {
     frames: u32,
     #[serde(default)]
     input: InputScript,
+    #[serde(default)]
     checks: Vec<Check>,
 }
 
@@ -356,8 +357,8 @@ pub(super) fn validate(
     if !(10..=FRAMES_MAX).contains(&frames) {
         return wrong(format!("a task runs for 10 to {FRAMES_MAX} frames, not {frames}"));
     }
-    if checks.is_empty() || checks.len() > CHECKS_MAX {
-        return wrong(format!("a task has 1 to {CHECKS_MAX} checks, not {}", checks.len()));
+    if checks.len() > CHECKS_MAX {
+        return wrong(format!("a task has at most {CHECKS_MAX} checks, not {}", checks.len()));
     }
     if let Some(event) =
         input.events().iter().find(|event| event.frame == 0 || event.frame >= frames)

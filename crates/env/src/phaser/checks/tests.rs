@@ -211,7 +211,10 @@ fn what_cannot_be_evaluated_is_refused_with_a_sentence() {
     assert!(read(json!({"kind": "moves", "speed": 3})).contains("unknown field"));
     assert!(read(json!({"kind": "text_appears"})).contains("needs `contains`"));
     let task = |value| serde_json::from_value::<GameTask>(value).unwrap_err().to_string();
-    assert!(task(json!({"checks": []})).contains("1 to 16 checks"));
+    let many = vec![json!({"kind": "count"}); 17];
+    assert!(task(json!({"checks": many})).contains("at most 16 checks"));
+    let unchecked: GameTask = serde_json::from_value(json!({})).unwrap();
+    assert!(unchecked.checks().is_empty(), "nothing is run for it");
     let needy = json!({"kind": "moves", "needs_input": true});
     assert!(task(json!({"checks": [needy]})).contains("no `input`"));
     let late = json!({"frame": 130, "key": "A", "down": true});
