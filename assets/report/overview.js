@@ -176,7 +176,8 @@ function drawEvaluation() {
   rows.push(...temperatureRows(figures, at));
   const tasks = counted(rows[0]?.before.tasks ?? 0, "task");
   const note = `${tasks} that training never saw, ${figures.samples} samples each at temperature ` +
-    `${figures.temperature} where no other is named, one greedy. Lines are 95 % intervals over tasks; the difference has its own, from the same ` +
+    `${figures.temperature} or at the one named, one greedy; rows without k are pass@1, and "better" is each side at the ` +
+    `better one. Lines are 95 % intervals over tasks; the difference has its own, from the same ` +
     "tasks in pairs.";
   replace(byId("evaluation"),
     rows.length > 0 && intervals("pass@k before and after", rows, note),
@@ -186,8 +187,8 @@ function drawEvaluation() {
 /** pass@1 at the other temperatures, and at the better one of each side. */
 function temperatureRows({ by_temperature: all, better_temperature: better }, own) {
   const rows = Object.entries(all).filter(([name]) => name !== own)
-    .map(([name, pair]) => ({ name: `pass@1, ${brief(name, 20)}`, ...pair }));
-  return better ? [...rows, { name: "pass@1, better of each", ...better.gain }] : rows;
+    .map(([name, pair]) => ({ name: brief(name, 12), ...pair }));
+  return better ? [...rows, { name: "better", ...better.gain }] : rows;
 }
 
 function verdictsBeforeAfter({ before, after }) {
