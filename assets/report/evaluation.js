@@ -29,7 +29,8 @@ function evaluationTables(evaluation) {
   const { model, by_source: sources, by_difficulty: difficulties, greedy } = evaluation;
   const of = counted(evaluation.num_samples, "sample");
   const note = `${brief(model, 80)}: ${of} of each task; 95 % intervals over tasks.` +
-    (greedy ? " Below, step 0 has the samples and step 1 the greedy ones." : "");
+    (greedy ? " Below, step 0 has the samples and step 1 the greedy ones." : "") +
+    (Object.keys(evaluation.by_temperature).length > 0 ? " Further temperatures are steps 2 and on." : "");
   const rows = figureRows(evaluation).map(([name, it, format]) =>
     [name, format(it.value), range(it, format), it.tasks]);
   return [
@@ -61,16 +62,26 @@ function causeTable({ causes, greedy_causes: greedy }) {
 }
 
 /** The figures of a suite: [label, figure, format]. */
-function figureRows({ pass_at_k: passes, greedy, code, greedy_code: greedyCode, baseline_prompts: prompts, episodes }) {
+function figureRows(evaluation) {
+  const { pass_at_k: passes, greedy, code, greedy_code: greedyCode, baseline_prompts: prompts, episodes } = evaluation;
   const rows = Object.entries(passes).map(([k, it]) => [`pass@${k}`, it, percent]);
   if (greedy) rows.push(["greedy", greedy, percent]);
+  for (const [decoding, it] of Object.entries(evaluation.by_temperature)) {
+    for (const [k, pass] of Object.entries(it.pass_at_k)) rows.push([`pass@${k}, ${brief(decoding, 20)}`, pass, percent]);
+  }
   rows.push(...(prompts ?? []).map((it) => [`greedy with ${brief(it.prompt, 40)}`, it.greedy, percent]));
   rows.push(...codeRows("", code), ...codeRows("greedy, ", greedyCode));
   if (!episodes) return rows;
   for (const [k, it] of Object.entries(episodes.solved_within)) {
     rows.push([`solved within ${counted(Number(k), "turn")}`, it, percent]);
   }
-  return rows.concat(meanNames(episodes).map((name) => [factLabel(name), episodes.means[name], figure]));
+  return rows.concat(meanNames(episodes).map((name) => [factLabel(name), episodes.means[name], figure]), rewardRows(evaluation));
+}
+
+/** The mean reward greedily and at further temperatures. */
+function rewardRows({ greedy_episodes: greedy, by_temperature: further }) {
+  const all = [["greedy", greedy], ...Object.entries(further).map(([name, it]) => [brief(name, 20), it.episodes])];
+  return all.filter(([, it]) => it?.means.reward).map(([name, it]) => [`reward, ${name}`, it.means.reward, figure]);
 }
 
 /** Replies with code and those of them that pass; results from before they were counted have none. */

@@ -48,6 +48,7 @@ function tiles() {
   const groups = counted(sum(seen.map((it) => it.groups)), "group");
   const lasted = (known.last_ms - known.first_ms) / 1000;
   return [
+    betterTile(),
     measuredTile(),
     passTile(points("grpo/pass_rate").map(([, value]) => value)),
     codeTile(),
@@ -70,7 +71,17 @@ function measuredTile() {
   const [first] = Object.entries(known.figures?.pass_at_k ?? {});
   if (!first) return null;
   const [k, { before, after }] = first;
-  return tile(`pass@${k} on held-out tasks`, percent(after.value), `${percent(before.value)} before training`);
+  return tile(`pass@${k} on held-out tasks, T=${known.figures.temperature}`, percent(after.value),
+    `${percent(before.value)} before training`);
+}
+
+/** A gain that a lower temperature alone would not bring. */
+function betterTile() {
+  const better = known.figures?.better_temperature;
+  if (!better) return null;
+  const { before, after, gain } = better;
+  return tile("pass@1, better temperature of each side", `${percent(gain.after.value)} (${brief(after, 20)})`,
+    `${percent(gain.before.value)} (${brief(before, 20)}) before training`);
 }
 
 function passTile(rates) {
@@ -160,14 +171,24 @@ function drawEvaluation() {
   if (evaluation) refresh(byId("evaluation"), evaluationTables(evaluation));
   if (!figures || drawn.figures === figures) return;
   drawn.figures = figures;
+  const at = `T=${figures.temperature}`;
   const rows = Object.entries(figures.pass_at_k).map(([k, pair]) => ({ name: `pass@${k}`, ...pair }));
+  rows.push(...temperatureRows(figures, at));
   const tasks = counted(rows[0]?.before.tasks ?? 0, "task");
   const note = `${tasks} that training never saw, ${figures.samples} samples each at temperature ` +
-    `${figures.temperature}. Lines are 95 % intervals over tasks; the difference has its own, from the same ` +
+    `${figures.temperature} or at the one named, one greedy; rows without k are pass@1, and "better" is each side at the ` +
+    `better one. Lines are 95 % intervals over tasks; the difference has its own, from the same ` +
     "tasks in pairs.";
   replace(byId("evaluation"),
     rows.length > 0 && intervals("pass@k before and after", rows, note),
     verdictsBeforeAfter(figures), phases(figures.times.seconds));
+}
+
+/** pass@1 at the other temperatures, and at the better one of each side. */
+function temperatureRows({ by_temperature: all, better_temperature: better }, own) {
+  const rows = Object.entries(all).filter(([name]) => name !== own)
+    .map(([name, pair]) => ({ name: brief(name, 12), ...pair }));
+  return better ? [...rows, { name: "better", ...better.gain }] : rows;
 }
 
 function verdictsBeforeAfter({ before, after }) {

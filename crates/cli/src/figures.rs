@@ -5,9 +5,10 @@ use std::fmt::Write;
 use whetstone_algo::format_gain::{CodeRates, GainParts};
 use whetstone_env::metrics::{Better, better};
 use whetstone_eval::episodes::REWARD;
-use whetstone_eval::{Difference, Figure};
+use whetstone_eval::{BetterTemperature, Compared, Difference, Estimate, Figure};
+use whetstone_recipe::text::{any_change, any_mean, points};
 
-use crate::printer::Tone;
+use crate::printer::{Printer, Tone};
 
 /// The verdict on a difference.
 pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
@@ -48,6 +49,56 @@ pub(crate) fn judged_mean(name: &str, difference: &Difference) -> (&'static str,
     }
 }
 
+/// The names of what is compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sides {
+    pub(crate) before: &'static str,
+    pub(crate) after: &'static str,
+    pub(crate) difference: &'static str,
+}
+
+impl Sides {
+    /// Those of `whet eval compare`.
+    pub(crate) const LETTERS: Self = Self { before: "A", after: "B", difference: "B - A" };
+}
+
+/// pass@1 at the better temperature of each side: `A (greedy) 49.0 % -> B (T=0.6) 58.0 %, +9.0 points [+1.0, +17.0]`.
+pub(crate) fn better_temperature(
+    better: &BetterTemperature,
+    sides: Sides,
+    printer: Printer,
+) -> String {
+    let Compared { before, after, difference } = &better.gain;
+    let share = |side: &Estimate| format!("{:.1} %", 100.0 * side.value);
+    let change = points(difference);
+    sentence(better, sides, [share(before), share(after), change, toned(difference, printer)])
+}
+
+/// Like [`better_temperature`], for the mean reward of episodes.
+pub(crate) fn better_reward(better: &BetterTemperature, sides: Sides, printer: Printer) -> String {
+    let Compared { before, after, difference } = &better.gain;
+    let change = any_change(difference);
+    let parts = [any_mean(before), any_mean(after), change, toned(difference, printer)];
+    format!("reward {}", sentence(better, sides, parts))
+}
+
+fn toned(difference: &Difference, printer: Printer) -> String {
+    let (word, tone) = judged(difference);
+    printer.toned(word, tone)
+}
+
+fn sentence(
+    better: &BetterTemperature,
+    sides: Sides,
+    [before, after, change, word]: [String; 4],
+) -> String {
+    let (first, second) = (better.before, better.after);
+    let Sides { before: a, after: b, .. } = sides;
+    format!(
+        "at the better temperature of each side: {a} ({first}) {before} -> {b} ({second}) {after}, {change}  {word}"
+    )
+}
+
 /// Shares of replies with code before and after, how many of these pass, and whether most of a gain is format.
 pub(crate) fn code_change(first: CodeRates, last: CodeRates) -> String {
     let share = |value: f64| format!("{:.1} %", 100.0 * value);
@@ -69,6 +120,8 @@ pub(crate) fn code_change(first: CodeRates, last: CodeRates) -> String {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_eval::Decoding;
+
     use super::*;
 
     /// 22.6 % of 45.2 % pass, then 29.5 % of 99 %: (99 - 45.2)·(22.6 + 29.5)/2 = 14.0 of 19.0 points.
@@ -80,6 +133,19 @@ mod tests {
         assert_eq!(of([0.99, 0.292]), format);
         assert_eq!(of([0.5, 0.3]), "45.2 % -> 50.0 %, of which 22.6 % -> 60.0 % pass");
         assert_eq!(of([0.0, 0.0]), "45.2 % -> 0.0 %, of which 22.6 % -> - pass");
+    }
+
+    #[test]
+    fn a_gain_names_the_temperature_of_each_side() {
+        let side = |value| Estimate { value, low: 0.0, high: 1.0, tasks: 9, left_out: 0 };
+        let difference =
+            Difference { value: 0.09, low: 0.01, high: 0.17, tasks: 9, left_out: 0, p: 0.01 };
+        let gain = Compared { before: side(0.49), after: side(0.58), difference };
+        let better =
+            BetterTemperature { before: Decoding::GREEDY, after: Decoding::at(0.6).unwrap(), gain };
+        let expected = "at the better temperature of each side: A (greedy) 49.0 % -> B (T=0.6) 58.0 %, \
+                        +9.0 points [+1.0, +17.0]  better";
+        assert_eq!(better_temperature(&better, Sides::LETTERS, Printer::new(true)), expected);
     }
 
     #[test]

@@ -53,6 +53,16 @@ pub trait Environment: Any + Send + Sync {
     ) -> Result<Option<String>, EnvError> {
         Ok(None)
     }
+
+    /// The reply of the best policy that understands nothing, to the conversation so far: what a model has to beat.
+    /// `None` where the environment knows none.
+    fn trivial_reply(
+        &self,
+        _task: &Task,
+        _messages: &[Message],
+    ) -> Result<Option<String>, EnvError> {
+        Ok(None)
+    }
 }
 
 /// One conversation about one task.

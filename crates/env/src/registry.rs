@@ -219,6 +219,13 @@ impl Environment for Environments {
             None => Ok(None),
         }
     }
+
+    fn trivial_reply(&self, task: &Task, messages: &[Message]) -> Result<Option<String>, EnvError> {
+        match self.by_kind.get(self.kind_of(task)) {
+            Some(environment) => environment.trivial_reply(task, messages),
+            None => Ok(None),
+        }
+    }
 }
 
 #[cfg(test)]

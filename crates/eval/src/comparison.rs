@@ -8,9 +8,11 @@ use serde::Serialize;
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
+use crate::better_temperature::BetterTemperature;
 use crate::bootstrap::RESAMPLES;
 use crate::code::ComparedCode;
 use crate::compared::Compared;
+use crate::decoding::Decoding;
 use crate::episodes::{ComparedEpisodes, TaskPair};
 use crate::error::EvalError;
 use crate::estimate::{Difference, difference};
@@ -38,6 +40,17 @@ pub struct Comparison {
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
+    /// pass@1 at each temperature that both sides have.
+    pub by_temperature: BTreeMap<Decoding, Compared>,
+    /// pass@1 at the better temperature of each side, if both have several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub better_temperature: Option<BetterTemperature>,
+    /// The mean reward of episodes at each temperature that both sides have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reward_by_temperature: BTreeMap<Decoding, Compared>,
+    /// The mean reward at the better temperature of each side, if both have several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub better_reward: Option<BetterTemperature>,
     /// Replies with code, and what they add to pass@1, if both sides count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ComparedCode>,
@@ -105,6 +118,8 @@ impl Comparison {
         let both = before.greedy.is_some() && after.greedy.is_some();
         let greedy = both.then(|| Compared::of([&greedy[0], &greedy[1]], 1)).transpose()?;
         let (gained, lost) = flipped(before, after);
+        let passes = [before, after].map(Results::passes);
+        let rewards = [before, after].map(Results::rewards);
         let pairs = paired(before, after);
         Ok(Self {
             v: 1,
@@ -115,6 +130,10 @@ impl Comparison {
             settings: other_settings(before, after),
             pass_at_k,
             greedy,
+            by_temperature: passes[0].compare(&passes[1]),
+            better_temperature: BetterTemperature::of(&passes[0], &passes[1]),
+            reward_by_temperature: rewards[0].compare(&rewards[1]),
+            better_reward: BetterTemperature::of(&rewards[0], &rewards[1]),
             code: ComparedCode::of(&pairs, Replies::Sampled),
             greedy_code: ComparedCode::of(&pairs, Replies::Greedy),
             over_best_prompt,
@@ -298,6 +317,25 @@ mod tests {
             (rate.before.value - rate.after.value).abs() < 1e-12,
             "the second task counts on no side"
         );
+    }
+
+    /// pass@1 of tasks with 4, 2 and 0 of four, and greedily 1, 0 and 0: `results` calls more than two a greedy pass.
+    #[test]
+    fn the_better_temperature_is_named_where_both_sides_have_several() {
+        let with = |passed: &[u64], temperature: &str| {
+            let settings = [("eval.temperature".to_owned(), temperature.to_owned())].into();
+            Results { settings, ..results(passed, &[1]) }
+        };
+        let (before, after) = (with(&[4, 2, 0], "1"), with(&[4, 3, 1], "1.0"));
+        let found = Comparison::new(&before, &after, &[]).unwrap();
+        let decodings: Vec<String> = found.by_temperature.keys().map(Decoding::to_string).collect();
+        assert_eq!(decodings, ["T=1", "greedy"], "1 and 1.0 are the same");
+        let better = found.better_temperature.unwrap();
+        assert_eq!([better.before, better.after].map(|of| of.to_string()), ["T=1", "T=1"]);
+        assert_eq!(better.gain, found.pass_at_k[&1], "the same values, the same figures");
+        let other = Comparison::new(&before, &with(&[4, 3, 1], "0.6"), &[]).unwrap();
+        assert_eq!(other.better_temperature, None, "only greedy is of both");
+        assert_eq!(found.better_reward, None);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! tasks ─► pieces ─► samples, judged ─► journal ─► rollouts.jsonl ─► counts ─► evaluation_results.json
 //! ```
 //!
-//! There are two passes over the tasks: `samples` of each at the temperature, and one with greedy
-//! decoding, which is reported separately. The samples of a task are stored as soon as all of them
+//! There are several passes over the tasks: `samples` of each at the temperature, one with greedy
+//! decoding, and as many again at each further temperature; each is reported separately. The samples of a task are stored as soon as all of them
 //! are judged. A killed evaluation samples only what is missing; since the samples of a task depend
 //! only on the seed and the task's name, it ends with the same samples.
 
@@ -27,10 +27,11 @@ use whetstone_rollout::collect::{
 };
 use whetstone_rollout::kept::KeptRollouts;
 
+use crate::decoding::Decoding;
 use crate::error::EvalError;
-use crate::greedy::kept;
 use crate::measure::{Sampled, ask};
 use crate::results::{About, RESULTS, Results};
+use crate::sample_kind::SampleKind;
 
 /// The samples, in the directory of an evaluation.
 pub const ROLLOUTS: &str = "rollouts.jsonl";
@@ -52,6 +53,8 @@ pub struct Evaluating<'a> {
     pub samples: usize,
     /// Whether a greedy sample is taken as well.
     pub with_greedy: bool,
+    /// Further temperatures, other than that of the rule and 0.
+    pub further: &'a [Decoding],
     /// Samples that are asked for together; at least those of one task. Between two such pieces nothing
     /// is sampled while the last is judged.
     pub samples_at_a_time: usize,
@@ -99,7 +102,7 @@ struct Pass {
     step: u64,
     samples: usize,
     rule: Rule,
-    is_greedy: bool,
+    kind: SampleKind,
 }
 
 /// Evaluates a model; `None` if it was stopped. Samples judged until then are kept.
@@ -157,10 +160,16 @@ pub fn make_room(directory: &Path, earlier: Earlier) -> Result<(), EvalError> {
 impl Evaluating<'_> {
     fn passes(&self) -> Vec<Pass> {
         let rule = self.collecting.rule;
-        let sampled = Pass { step: 0, samples: self.samples.max(1), rule, is_greedy: false };
+        let samples = self.samples.max(1);
+        let sampled = Pass { step: 0, samples, rule, kind: SampleKind::Main };
         let likeliest = Rule { temperature: 0.0, ..rule };
-        let greedy = Pass { step: 1, samples: 1, rule: likeliest, is_greedy: true };
-        [sampled].into_iter().chain(self.with_greedy.then_some(greedy)).collect()
+        let greedy = Pass { step: 1, samples: 1, rule: likeliest, kind: SampleKind::Greedy };
+        let further = (2..).zip(self.further).map(|(step, &decoding)| {
+            let temperature = Rule::at(decoding.temperature()).temperature;
+            let rule = Rule { temperature, ..rule };
+            Pass { step, samples, rule, kind: SampleKind::Further(decoding) }
+        });
+        [sampled].into_iter().chain(self.with_greedy.then_some(greedy)).chain(further).collect()
     }
 }
 
@@ -245,7 +254,7 @@ impl Work<'_> {
             if !self.evaluating.keeps_tokens {
                 remove_tokens(&mut line);
             }
-            self.store.keep(kept(line, pass.is_greedy))?;
+            self.store.keep(pass.kind.mark(line))?;
         }
         Ok(())
     }

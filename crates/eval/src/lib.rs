@@ -11,7 +11,7 @@
 //! models on the same tasks, [`Comparison`] for two results, and [`SeedComparison`] for those of several seeds. Beside pass@k, every [`Figure`] of the
 //! programs (syntax, tests, quality, diversity) is estimated and compared in the same way, and where environments answer
 //! several replies, the figures of [`episodes`]. [`CodeFigures`] are the replies with code, and [`ComparedCode`] says how
-//! much of a gain is more of them. The promises, each with its test:
+//! much of a gain is more of them. [`BetterTemperature`] is the gain that is not sharpening. The promises, each with its test:
 //!
 //! | promise | held by |
 //! |---|---|
@@ -35,21 +35,23 @@
 
 mod baseline;
 mod best_of;
+mod better_temperature;
 mod bootstrap;
 mod code;
 mod compared;
 mod comparison;
+mod decoding;
 mod diversity;
 pub mod episodes;
 mod error;
 mod estimate;
 mod evaluate;
 mod figure;
-mod greedy;
 mod measure;
 mod over_seeds;
 mod random;
 mod results;
+mod sample_kind;
 mod seed_comparison;
 mod sign_flip;
 #[cfg(test)]
@@ -60,18 +62,20 @@ mod wilson;
 
 pub use baseline::Baseline;
 pub use best_of::{BestOf, ScoredTasks};
+pub use better_temperature::{BetterTemperature, DecodedSide};
 pub use bootstrap::RESAMPLES;
 pub use code::{CodeFigures, ComparedCode};
 pub use compared::Compared;
 pub use comparison::{Comparison, Flipped, OverBestPrompt};
+pub use decoding::Decoding;
 pub use error::EvalError;
 pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, ROLLOUTS, Times, evaluate, make_room};
 pub use figure::{Figure, TaskFigures};
-pub use greedy::is_greedy;
 pub use measure::{Measured, Measuring, Sampled, measure};
 pub use over_seeds::{OverSeeds, SeedFigure, SeedInterval};
-pub use results::{About, Part, RESULTS, Results, suite};
-pub use seed_comparison::{NamedResults, SeedComparison};
-pub use task_count::{NoCode, TaskCount};
+pub use results::{About, AtTemperature, Part, RESULTS, Results, suite};
+pub use sample_kind::is_main_sample;
+pub use seed_comparison::{BetterOverSeeds, NamedResults, SeedComparison};
+pub use task_count::{NoCode, TaskCount, TemperatureCount};
 pub use whetstone_record::batch::Earlier;

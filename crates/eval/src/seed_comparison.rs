@@ -8,7 +8,10 @@ use serde::Serialize;
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
+use crate::better_temperature::DecodedSide;
+use crate::bootstrap::mean;
 use crate::comparison::setting_is_identity;
+use crate::decoding::Decoding;
 use crate::error::EvalError;
 use crate::estimate::figures;
 use crate::over_seeds::{OverSeeds, SeedValues};
@@ -46,6 +49,22 @@ pub struct SeedComparison {
     pub pass_at_k: BTreeMap<u32, OverSeeds>,
     /// pass@1 with greedy decoding, if all have it.
     pub greedy: Option<OverSeeds>,
+    /// pass@1 at each temperature that all have.
+    pub by_temperature: BTreeMap<Decoding, OverSeeds>,
+    /// pass@1 at the better temperature of each side, if all have several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub better_temperature: Option<BetterOverSeeds>,
+}
+
+/// A gain over seeds, with the decoding that each side is measured at: one for all of its seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BetterOverSeeds {
+    /// The decoding with the highest mean over the seeds of the first side.
+    pub before: Decoding,
+    /// That of the second.
+    pub after: Decoding,
+    /// The second at its decoding against the first at its own.
+    pub gain: OverSeeds,
 }
 
 impl SeedComparison {
@@ -73,6 +92,18 @@ impl SeedComparison {
             let side = |side: &[NamedResults]| values(side, TaskCount::greedy_tally, 1);
             over_seeds(&side(before)?, &side(after)?, 1)
         });
+        let decoded = [before, after].map(decoded);
+        let at = |before: Decoding, after: Decoding| {
+            over_seeds(&decoded[0][&before], &decoded[1][&after], 1)
+        };
+        let common = decoded[0].keys().filter(|decoding| decoded[1].contains_key(decoding));
+        let common: Vec<Decoding> = common.copied().collect();
+        let by_temperature = common.iter().map(|&decoding| Ok((decoding, at(decoding, decoding)?)));
+        let by_temperature = by_temperature.collect::<Result<BTreeMap<_, _>, EvalError>>()?;
+        let better_temperature = (common.len() > 1).then(|| {
+            let [before, after] = [0, 1].map(|side| best(&decoded[side], &common));
+            Ok::<_, EvalError>(BetterOverSeeds { before, after, gain: at(before, after)? })
+        });
         let names = |side: &[NamedResults]| side.iter().map(|named| named.name.clone()).collect();
         let first = &all[0].results;
         Ok(Self {
@@ -84,6 +115,8 @@ impl SeedComparison {
             settings: other_settings(&all),
             pass_at_k,
             greedy: greedy.transpose()?,
+            by_temperature,
+            better_temperature: better_temperature.transpose()?,
         })
     }
 }
@@ -149,6 +182,31 @@ fn values(
         Ok(figures(&tallies, k)?.into_values().collect())
     };
     side.iter().map(of).collect()
+}
+
+/// The values of each evaluation's tasks, by a decoding that all of them have.
+fn decoded(side: &[NamedResults]) -> BTreeMap<Decoding, Vec<Vec<Option<f64>>>> {
+    let sides: Vec<DecodedSide> = side.iter().map(|named| named.results.passes()).collect();
+    let values = |decoding: Decoding| {
+        sides.iter().map(|side| side.values(decoding)).collect::<Option<Vec<_>>>()
+    };
+    let Some(first) = sides.first() else { return BTreeMap::new() };
+    let all = first.common(first).into_iter();
+    all.filter_map(|decoding| Some((decoding, values(decoding)?))).collect()
+}
+
+/// The decoding with the highest mean over seeds; of equal ones that with the highest temperature.
+fn best(side: &BTreeMap<Decoding, Vec<Vec<Option<f64>>>>, among: &[Decoding]) -> Decoding {
+    let mean_at = |decoding: Decoding| {
+        let seed = |values: &Vec<Option<f64>>| {
+            mean(&values.iter().copied().flatten().collect::<Vec<f64>>())
+        };
+        mean(&side[&decoding].iter().map(seed).collect::<Vec<f64>>())
+    };
+    let better = |one: Decoding, other: Decoding| {
+        if mean_at(other) > mean_at(one) + 1e-12 { other } else { one }
+    };
+    among.iter().copied().reduce(better).unwrap_or(Decoding::GREEDY)
 }
 
 /// The figure over the tasks that every evaluation has it of.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
+use crate::decoding::Decoding;
 use crate::episodes::TaskEpisodes;
 use crate::figure::TaskFigures;
 
@@ -29,9 +30,28 @@ pub struct TaskCount {
     /// Figures of its episodes, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub episodes: Option<TaskEpisodes>,
+    /// Figures of its greedy episode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub greedy_episodes: Option<TaskEpisodes>,
+    /// Its samples at further temperatures.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_temperature: BTreeMap<Decoding, TemperatureCount>,
     /// How often the best of N passes, by N.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub best_of: BTreeMap<u32, f64>,
+}
+
+/// The counts of one task at a further temperature.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TemperatureCount {
+    /// Samples.
+    pub samples: u64,
+    /// Samples that passed.
+    pub passed: u64,
+    /// Figures of its episodes, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<TaskEpisodes>,
 }
 
 impl TaskCount {
@@ -45,6 +65,8 @@ impl TaskCount {
             no_code: None,
             figures: TaskFigures::new(),
             episodes: None,
+            greedy_episodes: None,
+            by_temperature: BTreeMap::new(),
             best_of: BTreeMap::new(),
         }
     }
@@ -52,6 +74,15 @@ impl TaskCount {
     /// The samples, without the greedy one.
     pub fn tally(&self) -> Tally {
         Tally { task: self.id.clone(), samples: self.samples, passed: self.passed }
+    }
+
+    /// The samples at a further temperature; none if it has none there.
+    pub fn tally_at(&self, decoding: Decoding) -> Tally {
+        let (samples, passed) = self
+            .by_temperature
+            .get(&decoding)
+            .map_or((0, 0), |count| (count.samples, count.passed));
+        Tally { task: self.id.clone(), samples, passed }
     }
 
     /// The likeliest tokens, as one sample or none.

@@ -48,7 +48,10 @@ fn of_results(dir: &Path, results: &Results) -> Measured {
     let name = dir.file_name().map(|name| name.to_string_lossy());
     let ks = results.pass_at_k.iter().map(|(k, estimate)| (format!("pass@{k}"), estimate));
     let greedy = results.greedy.iter().map(|estimate| ("greedy pass@1".to_owned(), estimate));
-    let rows = ks.chain(greedy).map(|(name, estimate)| Row {
+    let further = results.by_temperature.iter().flat_map(|(decoding, found)| {
+        found.pass_at_k.iter().map(move |(k, estimate)| (format!("pass@{k}, {decoding}"), estimate))
+    });
+    let rows = ks.chain(greedy).chain(further).map(|(name, estimate)| Row {
         name,
         value: estimate.value,
         low: estimate.low,

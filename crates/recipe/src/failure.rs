@@ -267,6 +267,16 @@ pub enum Failure {
         /// A suggestion for the user.
         hint: &'static str,
     },
+    /// The environment of a task has no such policy, or its policy cannot answer.
+    #[error("there is no {policy} policy for the task `{}`", plain(task, 100))]
+    Policy {
+        /// Its name.
+        policy: &'static str,
+        /// The task.
+        task: String,
+        /// Why not, where the environment has one.
+        source: Option<whetstone_env::environment::EnvError>,
+    },
     /// The cache could not be opened.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -400,6 +410,9 @@ impl Failure {
             Self::NotHeldOut { .. } => Some(
                 "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/dev.jsonl` of \
                  `whet data prepare`",
+            ),
+            Self::Policy { .. } => Some(
+                "measure tasks of an environment that has it: `whet data prepare --solver` makes some",
             ),
             Self::Usage { hint, .. } | Self::Judge { hint, .. } | Self::Phaser { hint, .. } => {
                 Some(*hint)

@@ -10,8 +10,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use whetstone_core::config::Config;
 use whetstone_core::metric::{self, Metric};
-use whetstone_eval::Measured;
+use whetstone_eval::{Decoding, Measured};
 use whetstone_record::atomic;
 use whetstone_record::event::Event;
 use whetstone_record::plain_file::read_plain;
@@ -31,8 +32,20 @@ pub struct Phases {
     pub tasks: Option<Prepared>,
     pub traces: Option<Taught>,
     pub before: Option<Measured>,
+    /// At the temperatures beside `eval.temperature`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub before_further: BTreeMap<Decoding, Measured>,
     pub training: Option<Trained>,
     pub after: Option<Measured>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub after_further: BTreeMap<Decoding, Measured>,
+}
+
+/// When a measurement is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    Before,
+    After,
 }
 
 /// Tasks that were made.
@@ -67,7 +80,34 @@ pub struct Trained {
     pub sampling_seconds: f64,
 }
 
+/// The decoding of `eval.temperature`.
+pub(crate) fn own_decoding(config: &Config) -> Decoding {
+    Decoding::at(config.eval.temperature).unwrap_or(Decoding::GREEDY)
+}
+
 impl Phases {
+    /// What was measured, by temperature; `own` is that of `eval.temperature`.
+    pub fn measured(&self, when: When, own: Decoding) -> BTreeMap<Decoding, &Measured> {
+        let (first, further) = match when {
+            When::Before => (&self.before, &self.before_further),
+            When::After => (&self.after, &self.after_further),
+        };
+        let first = first.iter().map(|found| (own, found));
+        further.iter().map(|(&decoding, found)| (decoding, found)).chain(first).collect()
+    }
+
+    /// Keeps a measurement: at a further temperature, or at that of `eval.temperature`.
+    pub fn keep(&mut self, when: When, further: Option<Decoding>, found: Measured) {
+        let (first, others) = match when {
+            When::Before => (&mut self.before, &mut self.before_further),
+            When::After => (&mut self.after, &mut self.after_further),
+        };
+        match further {
+            Some(decoding) => drop(others.insert(decoding, found)),
+            None => *first = Some(found),
+        }
+    }
+
     /// Reads the completed phases; `None` if there is no file.
     ///
     /// # Errors
@@ -188,8 +228,18 @@ mod tests {
         assert_eq!(Phases::load(dir.path()).unwrap(), None);
         let tasks = Some(Prepared { train: 3, held_out: 2, seconds: 0.5 });
         let mut phases = Phases { tasks, ..Phases::default() };
+        phases.keep(When::After, Some(Decoding::GREEDY), Measured::default());
+        phases.keep(When::After, None, Measured::default());
         phases.save(dir.path()).unwrap();
         assert_eq!(Phases::load(dir.path()).unwrap(), Some(phases.clone()));
+        let of = |when| -> Vec<String> {
+            let own = Decoding::at(1.0).unwrap();
+            phases.measured(when, own).keys().map(Decoding::to_string).collect()
+        };
+        assert_eq!(
+            (of(When::Before).len(), of(When::After)),
+            (0, vec!["T=1".into(), "greedy".into()])
+        );
         let text = serde_json::to_string(&Phases { v: 2, ..phases }).unwrap();
         fs::write(dir.path().join(FILE), text).unwrap();
         let err = Phases::load(dir.path()).unwrap_err().to_string();

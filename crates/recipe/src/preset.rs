@@ -47,6 +47,7 @@ num_samples = 1
 k = [1, 4]
 num_samples = 4
 temperature = 1.0
+more_temperatures = [0.6]
 
 [quickstart]
 held_out_tasks = 100

@@ -10,14 +10,17 @@ use std::path::Path;
 use serde::Serialize;
 use whetstone_core::config::Config;
 use whetstone_data::prepare::{TRAIN, VAL};
-use whetstone_eval::{Difference, Estimate, EvalError, Measured, compare, pass_at_k};
+use whetstone_eval::{
+    BetterTemperature, Compared, DecodedSide, Decoding, Difference, Estimate, EvalError, Measured,
+    compare, pass_at_k,
+};
 use whetstone_record::atomic;
 use whetstone_record::report::default_path;
 use whetstone_record::run_dir::RunView;
 use whetstone_train::TrainError;
 use whetstone_train::session::FINAL_MODEL;
 
-use crate::phases::{Phases, Trained};
+use crate::phases::{Phases, Trained, When, own_decoding};
 use crate::shell::quoted;
 use crate::{TRACES, number};
 
@@ -38,6 +41,10 @@ pub struct QuickstartReport {
     pub temperature: f64,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Figures>,
+    /// pass@1 at each temperature that both sides were measured at.
+    pub by_temperature: BTreeMap<Decoding, Compared>,
+    /// pass@1 at the better temperature of each side: what is claimed for this seed.
+    pub better_temperature: Option<BetterTemperature>,
     pub before: Side,
     pub after: Side,
     pub times: Times,
@@ -160,12 +167,17 @@ impl QuickstartReport {
             (phases.before.as_ref().expect(missing), phases.after.as_ref().expect(missing));
         let training = phases.training.as_ref().expect(missing);
         let of = |&k: &u32| Ok((k, Figures::new(before, after, k)?));
+        let measured =
+            [When::Before, When::After].map(|when| phases.measured(when, own_decoding(config)));
+        let sides = measured.each_ref().map(decoded);
+        let [seconds_before, seconds_after] =
+            measured.map(|found| found.values().map(|found| found.seconds).sum());
         let seconds = Seconds {
             tasks: tasks.seconds,
             traces: traces.seconds,
-            before: before.seconds,
+            before: seconds_before,
             training: training.seconds,
-            after: after.seconds,
+            after: seconds_after,
         };
         Ok(Self {
             v: 1,
@@ -177,6 +189,8 @@ impl QuickstartReport {
             samples: config.eval.num_samples,
             temperature: config.eval.temperature,
             pass_at_k: config.eval.k.iter().map(of).collect::<Result<_, EvalError>>()?,
+            by_temperature: sides[0].compare(&sides[1]),
+            better_temperature: BetterTemperature::of(&sides[0], &sides[1]),
             before: Side::new(before),
             after: Side::new(after),
             times: Times::new(seconds, training),
@@ -199,6 +213,15 @@ impl QuickstartReport {
         text.push(b'\n');
         Ok(atomic::replace(&dir.join(FILE), &text)?)
     }
+}
+
+/// A side by temperature.
+fn decoded(found: &BTreeMap<Decoding, &Measured>) -> DecodedSide {
+    let mut side = DecodedSide::default();
+    for (&decoding, found) in found {
+        side.add_tallies(decoding, &found.tallies);
+    }
+    side
 }
 
 impl Figures {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use whetstone_config::Sources;
 use whetstone_core::config::{Config, DeviceChoice};
 use whetstone_recipe::evaluation::prompts::TEMPLATES;
-use whetstone_recipe::evaluation::{BestOfRequest, EvalRequest};
+use whetstone_recipe::evaluation::{BestOfRequest, EvalRequest, Policy};
 use whetstone_recipe::suites::{SUITE_TASKS, SUITES, Suite, SuiteRequest};
 
 use crate::cli::ConfigArgs;
@@ -71,6 +71,13 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "URL", conflicts_with = "samples")]
     pub server: Option<String>,
 
+    /// Measure a policy of the tasks' environment instead of a model: what its figures are to be held against
+    ///
+    /// `expert` knows each task's solution; `trivial` is the best one known that understands nothing (`solver`: drop the
+    /// first row of the IIS). One sample of each task.
+    #[arg(long, value_name = "NAME", value_parser = policy, conflicts_with_all = ["model", "adapter", "server", "samples", "best_of", "baseline_prompts", "keep_tokens", "suite"])]
+    pub policy: Option<Policy>,
+
     /// Measure existing completions: rollouts, one JSON object per line
     ///
     /// A line needs `step`, `prompt_id` (a task's `id`) and `text`. Verdicts in the file are
@@ -108,9 +115,19 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "NAME|FILE,…", value_delimiter = ',', num_args = 0..=1, default_missing_value = TEMPLATES, conflicts_with = "samples")]
     pub baseline_prompts: Vec<String>,
 
-    /// Sampling temperature [default: the setting `eval.temperature`]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
-    pub temperature: Option<f64>,
+    /// Sampling temperature; of several, pass@k is measured at each [default: the settings `eval.temperature` and
+    /// `eval.more_temperatures`]
+    ///
+    /// All figures are those at the first. Each further one has pass@k and a row in `whet eval compare`, which then says
+    /// the gain at the better temperature of each side.
+    #[arg(
+        long,
+        alias = "temperatures",
+        value_name = "T,…",
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
+    pub temperature: Vec<f64>,
 
     /// Maximal tokens per completion [default: the setting `grpo.max_completion_length`, at most
     /// half of the model's context length]
@@ -197,6 +214,7 @@ impl MeasureArgs {
             model: self.model.clone(),
             adapter: self.adapter.clone(),
             server: self.server.clone(),
+            policy: self.policy,
             samples: self.samples.clone(),
             out: self.out.clone(),
             best_of: self
@@ -232,8 +250,11 @@ impl MeasureArgs {
         let most = self.k.iter().copied().max().unwrap_or(0);
         let most = most.max(Config::default().eval.num_samples);
         let samples = if self.samples.is_some() { Some(most) } else { self.num_samples };
-        let (temperature, device) = (self.temperature, self.device);
+        let device = self.device;
+        let temperature = self.temperature.first();
+        let further = self.temperature.get(1..).filter(|further| !further.is_empty());
         let flags = [
+            further.map(|further| format!("eval.more_temperatures={further:?}")),
             samples.map(|samples| format!("eval.num_samples={samples}")),
             device.map(|device| format!("run.device={device}")),
             temperature.map(|temperature| format!("eval.temperature={temperature:?}")),
@@ -242,6 +263,12 @@ impl MeasureArgs {
         sources.set.extend(flags.into_iter().flatten());
         sources
     }
+}
+
+/// A policy by its name.
+fn policy(name: &str) -> Result<Policy, String> {
+    let found = Policy::ALL.into_iter().find(|policy| policy.name() == name);
+    found.ok_or_else(|| "policies are `expert` and `trivial`".to_owned())
 }
 
 /// The help below the flags, with every suite.
@@ -257,7 +284,7 @@ const FIGURES_HELP: &str = "\
 pass@k is the unbiased estimate 1 - C(n-c,k)/C(n,k) from n samples of each task, averaged over tasks;
 k may not be larger than n. Its 95 % interval covers the choice of tasks: tasks are resampled, never
 samples; below 100 tasks it is a Wilson interval with the effective n. Greedy is pass@1 with greedy
-decoding, and is reported separately. A sample that could not be judged counts as not passed and is listed
+decoding, and is reported separately, and so is pass@k at a further temperature. A sample that could not be judged counts as not passed and is listed
 in `errors`; a task without a judged sample is left out.
 
 with code is the share of replies that contain a program; pass@1 of these is pass@1 divided by it.
@@ -289,11 +316,13 @@ Examples:
   whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
   whet eval --tasks data/val.jsonl --model embedded --dry-run
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
+  whet eval --temperature 1,0.6 --out eval/both      pass@k at two temperatures, and greedily
   whet eval --suite humaneval --model Qwen/Qwen2.5-Coder-0.5B-Instruct --out eval/humaneval
   whet eval --suite mbpp-sanitized:plain --tasks sanitized-mbpp.json --out eval/mbpp
   whet eval --server http://gpu7:8000/v1 --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
   whet eval --num-samples 16 --reward-model runs/rm-1/outputs/final_model --best-of 4,16 --out eval/best
+  whet eval --tasks data/solver/val.jsonl --policy trivial --out eval/trivial
   whet eval --model Qwen/Qwen2.5-Coder-0.5B-Instruct --baseline-prompts --out eval/base
   whet eval compare eval/base eval/grpo-1
 
@@ -312,6 +341,9 @@ compared without them. More diversity is called higher, not better.
 
 The difference of pass@1 is divided into what more replies with code bring and what better programs bring; where most of a
 gain is the former, that is said. If A was measured with `--baseline-prompts`, B is also compared with its best prompt.
+
+A gain at temperature 1 alone may be sharpening, which a lower temperature does for nothing. Where both sides have several
+temperatures, or greedy decoding beside one, pass@1 is compared at each, and then at the better temperature of each side.
 
 A task flips if more than half of its samples pass on one side and at most half on the other.
 Exit codes: 0 compared, whatever the result; 2 wrong usage, or evaluations of different tasks.";

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use whetstone_eval::{Compared, Comparison, Flipped, Results};
+use whetstone_eval::{Compared, Comparison, Decoding, Flipped, Results};
 use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 
 use super::args::CompareArgs;
 use super::code;
-use super::episodes::{self, Sides};
+use super::episodes;
 use super::seeds;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::figures::{judged, judged_figure};
+use crate::figures::{Sides, better_reward, better_temperature, judged, judged_figure};
 use crate::printer::{Printer, Tone};
 
 /// Flipped tasks that are shown of each kind; `--json` has all.
@@ -58,10 +58,19 @@ fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String
     if let Some(greedy) = &comparison.greedy {
         row(&mut text, "greedy", greedy, printer);
     }
+    for (decoding, compared) in further(comparison) {
+        row(&mut text, &decoding.to_string(), compared, printer);
+    }
+    if let Some(better) = &comparison.better_temperature {
+        let _ = writeln!(text, "  {}", better_temperature(better, Sides::LETTERS, printer));
+    }
     for (count, compared) in &comparison.best_of {
         row(&mut text, &format!("best/{count}"), compared, printer);
     }
     episodes::compared(&mut text, comparison, Sides::LETTERS, printer);
+    if let Some(better) = &comparison.better_reward {
+        let _ = writeln!(text, "  {}", better_reward(better, Sides::LETTERS, printer));
+    }
     code::over_best_prompt(&mut text, comparison, printer);
     code::compared(&mut text, comparison, printer);
     programs(&mut text, comparison, printer);
@@ -77,6 +86,15 @@ fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String
     flipped(&mut text, "gained", &comparison.gained);
     flipped(&mut text, "lost", &comparison.lost);
     text
+}
+
+/// pass@1 at the temperatures that have no row of their own: not greedily, and not at that of pass@k on both sides.
+fn further(comparison: &Comparison) -> impl Iterator<Item = (&Decoding, &Compared)> {
+    let is_shown = |decoding: Decoding, compared: &Compared| {
+        decoding == Decoding::GREEDY || comparison.pass_at_k.get(&1) == Some(compared)
+    };
+    let rows = comparison.by_temperature.iter();
+    rows.filter(move |(decoding, compared)| !is_shown(**decoding, compared))
 }
 
 fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {

@@ -7,7 +7,7 @@ use whetstone_eval::episodes::{Episodes, LabelledMean, TURNS, labelled};
 use whetstone_eval::{Comparison, Part, Results};
 use whetstone_recipe::text::{any_change, any_mean, counted, estimate, many, plain, points};
 
-use crate::figures::{judged, judged_mean};
+use crate::figures::{Sides, judged, judged_mean};
 use crate::printer::Printer;
 
 /// Rows of a table of parts that are shown.
@@ -78,19 +78,6 @@ fn columns<'e>(parts: impl Iterator<Item = &'e Episodes>, max_turns: u32) -> Vec
     let all = told(&names, max_turns).into_iter();
     let named = all.map(|mean| (mean.name.to_owned(), mean.label));
     named.take(if max_turns > 1 { 2 } else { SINGLE_TURN_COLUMNS }).collect()
-}
-
-/// The names of what is compared.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sides {
-    pub(crate) before: &'static str,
-    pub(crate) after: &'static str,
-    pub(crate) difference: &'static str,
-}
-
-impl Sides {
-    /// Those of `whet eval compare`.
-    pub(super) const LETTERS: Self = Self { before: "A", after: "B", difference: "B - A" };
 }
 
 /// The table of a comparison, if both sides have episodes.

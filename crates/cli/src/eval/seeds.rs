@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use whetstone_eval::{NamedResults, OverSeeds, Results, SeedComparison, SeedInterval};
+use whetstone_eval::{
+    BetterOverSeeds, Decoding, NamedResults, OverSeeds, Results, SeedComparison, SeedInterval,
+};
 use whetstone_recipe::text::plain;
 
 use super::args::CompareArgs;
@@ -59,6 +61,19 @@ fn text(comparison: &SeedComparison, printer: Printer) -> String {
     }
     if let Some(greedy) = &comparison.greedy {
         figure(&mut text, "greedy", greedy, printer);
+    }
+    for (decoding, found) in &comparison.by_temperature {
+        let is_shown = *decoding == Decoding::GREEDY || comparison.pass_at_k.get(&1) == Some(found);
+        if !is_shown {
+            figure(&mut text, &decoding.to_string(), found, printer);
+        }
+    }
+    if let Some(BetterOverSeeds { before, after, gain }) = &comparison.better_temperature {
+        let _ = writeln!(
+            text,
+            "\n  at the better temperature of each side over its seeds: A ({before}), B ({after})"
+        );
+        figure(&mut text, "pass@1", gain, printer);
     }
     text
 }

@@ -50,6 +50,11 @@ fn figures(text: &mut String, results: &Results) {
     if let Some(greedy) = &results.greedy {
         let _ = writeln!(text, "greedy  : {}", line(greedy));
     }
+    for (decoding, found) in &results.by_temperature {
+        for (k, figure) in &found.pass_at_k {
+            let _ = writeln!(text, "pass@{k:>3}: {}, {decoding}", line(figure));
+        }
+    }
     let _ = writeln!(text, "{RULE}");
     let model = plain(&results.model, 100);
     let _ = writeln!(text, "{model}: {tasks}, {samples} of each; 95 % intervals");
@@ -205,7 +210,7 @@ fn errors(text: &mut String, results: &Results, printer: Printer) {
 
 #[cfg(test)]
 mod tests {
-    use whetstone_eval::Figure;
+    use whetstone_eval::{AtTemperature, Decoding, Figure};
 
     use super::*;
 
@@ -266,6 +271,17 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
     #[test]
     fn the_summary_says_everything_in_order_and_nothing_speaks_to_the_terminal() {
         assert_eq!(text(&results(), Path::new("eval/a"), Printer::new(true)), WHOLE);
+    }
+
+    #[test]
+    fn pass_at_k_of_a_further_temperature_names_it() {
+        let mut results = results();
+        let pass_at_k = BTreeMap::from([(1, figure(0.5, 164))]);
+        let decoding = Decoding::at(0.6).unwrap();
+        results.by_temperature = [(decoding, AtTemperature { pass_at_k, episodes: None })].into();
+        let shown = text(&results, Path::new("."), Printer::new(true));
+        let line = "greedy  : 0.4634 (46.34%) [0.4234, 0.5034]\npass@  1: 0.5000 (50.00%) [0.4600, 0.5400], T=0.6\n";
+        assert!(shown.contains(line), "{shown}");
     }
 
     #[test]

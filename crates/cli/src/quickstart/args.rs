@@ -101,14 +101,17 @@ The phases, in a directory of their own:
   1. student   unpacks the embedded student; `--set student.model_name=DIR` uses another model
   2. tasks     generates small Python functions, for training and for evaluation, without a shape in both
   3. traces    judges the reference solution of each task; these are the teacher's traces
-  4. before    measures pass@k on the held-out tasks
+  4. before    measures pass@k on the held-out tasks: at temperature 1, at 0.6, and greedily
   5. training  GRPO on judged rollouts, with SFT on the teacher's traces and on the student's own best
   6. after     measures pass@k on the same tasks with the same sampling seeds
+
+The gain that the summary claims is that of pass@1 at the better temperature of each side, for this seed.
 
 With `--recipe rlhf` the stages are those of configs/recipes/rlhf.toml: tasks, traces, SFT, an evaluation, samples,
 preference pairs, a reward model, PPO, and an evaluation. With `--recipe solver` they are those of
 configs/recipes/solver.toml: infeasible optimization models, an expert's repairs, a new model, SFT, an evaluation,
-GRPO over episodes, and an evaluation on families that were not trained on. `whet run` starts your own version of such a
+GRPO over episodes, and an evaluation on families that were not trained on, also of the trivial policy and the expert.
+`whet run` starts your own version of such a
 file. A run in stages is resumed with the flags that it was begun with; `--set STAGE:KEY=VALUE` sets a key of one stage.
 
 The same seed gives the same figures, on any number of threads. After Ctrl-C, `--resume` resumes the run and

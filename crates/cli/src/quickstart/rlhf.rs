@@ -5,6 +5,12 @@ use std::fmt::Write;
 use whetstone_eval::{Compared, Figure};
 use whetstone_recipe::quickstart::staged::StagedReport;
 
+use crate::figures::{Sides, better_temperature};
+use crate::printer::Printer;
+
+/// The sides of the headline.
+const SIDES: Sides = Sides { before: "SFT", after: "PPO", difference: "PPO - SFT" };
+
 /// What is claimed of PPO over SFT, by figure.
 fn claim(figure: Figure) -> &'static str {
     match figure {
@@ -17,7 +23,7 @@ fn claim(figure: Figure) -> &'static str {
 }
 
 /// The comparison.
-pub(super) fn text(report: &StagedReport) -> String {
+pub(super) fn text(report: &StagedReport, printer: Printer) -> String {
     let comparison = &report.comparison;
     let mut text = format!(
         "{} held-out tasks; 95 % intervals, differences paired by task\n\n  {:<19} {:<22} {:<22} {:<28} {}\n",
@@ -26,8 +32,18 @@ pub(super) fn text(report: &StagedReport) -> String {
     for (k, compared) in &comparison.pass_at_k {
         row(&mut text, &format!("pass@{k}"), compared, "");
     }
+    let others = comparison.by_temperature.iter();
+    for (decoding, compared) in
+        others.filter(|(_, found)| comparison.pass_at_k.get(&1) != Some(found))
+    {
+        row(&mut text, &format!("pass@1, {decoding}"), compared, "");
+    }
     for (figure, compared) in &comparison.figures {
         row(&mut text, figure.label(), compared, claim(*figure));
+    }
+    if let Some(better) = &comparison.better_temperature {
+        let gain = better_temperature(better, SIDES, printer);
+        let _ = writeln!(text, "\n  pass@1 for this seed, {gain}");
     }
     if let Some(kl) = report.kl {
         let _ = writeln!(

@@ -1,17 +1,26 @@
 //! The report of a small quickstart, for tests.
 
 use whetstone_core::config::Config;
-use whetstone_eval::Measured;
-use whetstone_recipe::phases::{Phases, Prepared, Taught, Trained};
+use whetstone_eval::{Decoding, Measured};
+use whetstone_recipe::phases::{Phases, Prepared, Taught, Trained, When};
 use whetstone_recipe::report::QuickstartReport;
 use whetstone_record::run_dir::RunDir;
 use whetstone_rollout::measure::Tally;
 
 /// Two tasks with four samples each, of which the given numbers passed.
 fn measured(passed: [u64; 2], seconds: f64) -> Measured {
+    of_samples(4, passed, seconds)
+}
+
+/// Two tasks with one greedy sample each.
+fn greedy(passed: [u64; 2]) -> Measured {
+    of_samples(1, passed, 0.0)
+}
+
+fn of_samples(samples: u64, passed: [u64; 2], seconds: f64) -> Measured {
     let tally = |(name, passed): (&str, u64)| {
         let task = name.to_owned().try_into().unwrap();
-        Tally { task, samples: 4, passed }
+        Tally { task, samples, passed }
     };
     let all: u64 = passed.iter().sum();
     let verdicts = [("pass", all), ("wrong", 7 - all), ("no_code", 1)];
@@ -41,6 +50,8 @@ pub(super) fn report() -> QuickstartReport {
         sampling_seconds: 12.0,
     });
     phases.after = Some(measured([4, 1], 2.0));
+    phases.keep(When::Before, Some(Decoding::GREEDY), greedy([0, 1]));
+    phases.keep(When::After, Some(Decoding::GREEDY), greedy([1, 1]));
     let mut config = Config::default();
     config.student.model_name = "runs/q/student".to_owned();
     config.eval.k = vec![4, 1];
@@ -75,6 +86,11 @@ fn a_task_that_was_learnt_is_a_gain() {
     near(single.after.value, 0.625);
     near(single.difference.value, 0.5);
     near(four.difference.value, 0.5);
+    // From 12.5 % at temperature 1 and 50 % greedily to 62.5 % and 100 %: the claim is not +87.5.
+    let better = report.better_temperature.unwrap();
+    assert_eq!((better.before, better.after), (Decoding::GREEDY, Decoding::GREEDY));
+    near(better.gain.difference.value, 0.5);
+    near(report.by_temperature[&Decoding::at(1.0).unwrap()].difference.value, 0.5);
     assert_eq!((report.before.verdicts["pass"], report.after.verdicts["pass"]), (1, 5));
     near(report.times.all_seconds, 23.75);
     near(report.times.training_tokens_per_s, 200.0);

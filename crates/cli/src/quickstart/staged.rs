@@ -45,7 +45,7 @@ pub(super) fn run(
 fn text(recipe: Recipe, report: &StagedReport, printer: Printer) -> String {
     let mut text = match recipe {
         Recipe::Solver => solver::text(report, printer),
-        Recipe::Rlhf | Recipe::Grpo => rlhf::text(report),
+        Recipe::Rlhf | Recipe::Grpo => rlhf::text(report, printer),
     };
     times(&mut text, report);
     text

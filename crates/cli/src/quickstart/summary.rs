@@ -5,11 +5,15 @@ use std::fmt::Write;
 
 use whetstone_algo::format_gain::CodeRates;
 use whetstone_core::verdict::Verdict;
+use whetstone_eval::{Compared, Decoding};
 use whetstone_recipe::report::{Figures, QuickstartReport, Side};
 use whetstone_recipe::text::{estimate, percent, points, rate};
 
-use crate::figures::{code_change, judged};
+use crate::figures::{Sides, better_temperature, code_change, judged};
 use crate::printer::Printer;
+
+/// The sides of the headline.
+const SIDES: Sides = Sides { before: "before", after: "after", difference: "after - before" };
 
 /// The whole summary.
 pub(super) fn text(report: &QuickstartReport, printer: Printer) -> String {
@@ -36,10 +40,31 @@ fn figures_table(text: &mut String, report: &QuickstartReport, printer: Printer)
         let name = format!("pass@{k}");
         let _ = writeln!(text, "  {name:<8} {before:<22} {after:<22} {change:<28} {word}");
     }
+    temperatures(text, report, printer);
     let left_out =
         report.pass_at_k.values().map(|compared| compared.difference.left_out).max().unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "  {left_out} tasks left out: too few samples could be judged");
+    }
+}
+
+/// pass@1 at the other temperatures, and what is claimed of it.
+fn temperatures(text: &mut String, report: &QuickstartReport, printer: Printer) {
+    let own = Decoding::at(report.temperature);
+    let others = report.by_temperature.iter().filter(|(decoding, _)| Some(**decoding) != own);
+    for (decoding, Compared { before, after, difference }) in others {
+        let (word, tone) = judged(difference);
+        let word = printer.toned(word, tone);
+        let (before, after, change) = (estimate(before), estimate(after), points(difference));
+        let name = decoding.to_string();
+        let _ = writeln!(text, "  {name:<8} {before:<22} {after:<22} {change:<28} {word}");
+    }
+    match &report.better_temperature {
+        Some(better) => {
+            let gain = better_temperature(better, SIDES, printer);
+            let _ = writeln!(text, "\n  pass@1 for this seed, {gain}");
+        }
+        None => text.push_str("\n  other temperatures: not measured before training\n"),
     }
 }
 
@@ -130,6 +155,9 @@ mod tests {
            before                 after                  difference
   pass@1   12.5 % [0.1, 96.8]     62.5 % [0.4, 99.9]     +50.0 points [+0.0, +100.0]  no clear difference
   pass@4   50.0 % [0.2, 99.8]     100.0 % [1.2, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
+  greedy   50.0 % [0.2, 99.8]     100.0 % [1.2, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
+
+  pass@1 for this seed, at the better temperature of each side: before (greedy) 50.0 % -> after (greedy) 100.0 %, +50.0 points [+0.0, +100.0]  no clear difference
 
   verdict            before    after
   pass                    1        5
@@ -160,6 +188,14 @@ mod tests {
     #[test]
     fn the_summary_says_everything_in_order() {
         assert_eq!(text(&report(), Printer::new(true)), WHOLE);
+    }
+
+    #[test]
+    fn temperatures_that_were_not_measured_are_said() {
+        let mut report = report();
+        report.better_temperature = None;
+        let text = text(&report, Printer::new(true));
+        assert!(text.contains("\n  other temperatures: not measured before training\n"), "{text}");
     }
 
     #[test]

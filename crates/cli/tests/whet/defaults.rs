@@ -161,6 +161,7 @@ const DEFAULTS: [(&str, &str); 160] = [
     ("eval.k", "[1, 5, 10]"),
     ("eval.num_samples", "10"),
     ("eval.temperature", "1.0"),
+    ("eval.more_temperatures", "[]"),
     ("eval.sanitize", "\"off\""),
     ("held_out.every_steps", "20"),
     ("held_out.max_tasks", "200"),

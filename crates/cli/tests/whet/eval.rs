@@ -359,6 +359,79 @@ fn a_server_is_asked_for_samples_and_for_the_likeliest_tokens() {
 }
 
 #[test]
+fn every_temperature_is_measured_apart_and_the_better_one_of_each_side_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 5);
+    let server = server(|_| Act::Answer);
+    let ran = ask(dir.path(), &server.url(), &["--temperatures", "0.5,0.25"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let asked = |temperature: f64| {
+        let requests = server.requests();
+        let at = |body: &[u8]| {
+            serde_json::from_slice::<Value>(body).is_ok_and(|it| it["temperature"] == temperature)
+        };
+        requests.iter().filter(|request| at(&request.body)).count()
+    };
+    assert_eq!([0.5, 0.25, 0.0].map(asked), [20, 20, 5]);
+    let found = results(dir.path(), "outputs");
+    let cold = &found["by_temperature"]["T=0.25"]["pass_at_k"]["1"];
+    assert_eq!(
+        (&cold["tasks"], found["settings"]["eval.more_temperatures"].as_str()),
+        (&json!(5), Some("0.25"))
+    );
+    let line = format!("({:.2}%)", 100.0 * cold["value"].as_f64().unwrap());
+    assert!(
+        ran.out.lines().any(|said| said.contains(&line) && said.ends_with(", T=0.25")),
+        "{}",
+        ran.out
+    );
+    let kept = lines(&dir.path().join("outputs/rollouts.jsonl"));
+    let of = |kept: &[Value]| {
+        kept.iter().filter(|line| line["meta"]["further_temperature"] == 0.25).count()
+    };
+    assert_eq!((kept.len(), of(&kept)), (45, 20));
+    let counted: u64 = found["by_task"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| {
+            assert_eq!(task["by_temperature"]["T=0.25"]["samples"], 4, "{task}");
+            task["by_temperature"]["T=0.25"]["passed"].as_u64().unwrap()
+        })
+        .sum();
+    let passed = |line: &&Value| line["step"] == 2 && line["validation"]["verdict"] == "pass";
+    assert_eq!(usize::try_from(counted).unwrap(), kept.iter().filter(passed).count());
+    let compared = whet_in(dir.path(), &["eval", "compare", "outputs", "outputs"]);
+    assert!(compared.out.contains("\n  T=0.25   "), "{}", compared.out);
+    assert!(
+        compared.out.contains("  at the better temperature of each side: A ("),
+        "{}",
+        compared.out
+    );
+    let json = whet_in(dir.path(), &["eval", "compare", "--json", "outputs", "outputs"]);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let decodings: Vec<&String> = json["by_temperature"].as_object().unwrap().keys().collect();
+    assert_eq!(decodings, ["T=0.25", "T=0.5", "greedy"]);
+    assert!(
+        json["better_temperature"]["gain"]["difference"]["value"].as_f64().unwrap().abs() < 1e-12
+    );
+    // Judged again, the samples count where they did.
+    let again = [
+        "eval",
+        "--tasks",
+        "tasks.jsonl",
+        "--samples",
+        "outputs/rollouts.jsonl",
+        "--out",
+        "again",
+        "--k",
+        "1",
+    ];
+    assert_eq!(whet_in(dir.path(), &again).code, 0);
+    assert_eq!(results(dir.path(), "again")["by_temperature"]["T=0.25"]["pass_at_k"]["1"], *cold);
+}
+
+#[test]
 fn a_server_that_fails_or_goes_away_costs_nothing_that_was_judged() {
     let dir = tempfile::tempdir().unwrap();
     write_tasks(dir.path(), 9);

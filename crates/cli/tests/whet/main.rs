@@ -19,6 +19,7 @@ mod environments;
 mod episode_eval;
 mod episode_page;
 mod eval;
+mod eval_policy;
 mod eval_suite;
 mod export;
 mod filter;

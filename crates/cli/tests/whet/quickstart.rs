@@ -102,6 +102,8 @@ fn every_phase_leaves_what_it_made_and_the_report_counts_it() {
         "\nwhet quickstart --run NAME --config settings.toml\n",
         "before training`: 3 tasks",
         "after training`: 3 tasks",
+        "| pass@1, T=0.6 | ",
+        "| pass@1, greedy | ",
     ] {
         assert!(card.contains(part), "{part} in {card}");
     }
@@ -117,6 +119,26 @@ fn every_phase_leaves_what_it_made_and_the_report_counts_it() {
     for k in ["1", "2"] {
         assert_eq!(report["pass_at_k"][k]["difference"]["tasks"], 3);
     }
+    let decodings: Vec<&String> = report["by_temperature"].as_object().unwrap().keys().collect();
+    assert_eq!(decodings, ["T=0.6", "T=1", "greedy"]);
+    let own = &report["by_temperature"]["T=1"];
+    assert_eq!(*own, report["pass_at_k"]["1"], "one figure, whichever table it is in");
+    let better = &report["better_temperature"];
+    for side in ["before", "after"] {
+        let best =
+            decodings.iter().map(|name| &report["by_temperature"][name.as_str()][side]["value"]);
+        let best = best.filter_map(Value::as_f64).fold(0.0, f64::max);
+        let at = better[side].as_str().unwrap();
+        assert!(
+            (report["by_temperature"][at][side]["value"].as_f64().unwrap() - best).abs() < 1e-12,
+            "{better}"
+        );
+        assert!((better["gain"][side]["value"].as_f64().unwrap() - best).abs() < 1e-12, "{better}");
+    }
+    let phases: Value =
+        serde_json::from_slice(&fs::read(run.join("phases.json")).unwrap()).unwrap();
+    let greedy = phases["before_further"]["greedy"]["tallies"].as_array().unwrap();
+    assert!(greedy.len() == 3 && greedy.iter().all(|tally| tally["samples"] == 1), "{greedy:?}");
     for (name, path) in report["files"].as_object().unwrap() {
         assert!(dir.path().join(path.as_str().unwrap()).exists(), "{name}");
     }
@@ -225,6 +247,14 @@ fn a_run_that_was_stopped_and_killed_ends_like_one_that_was_not() {
     let again = whet_in(dir.path(), &resume);
     assert!(!again.err.contains("step "), "{}", again.err);
     assert_same(&dir, &serde_json::from_str(&again.out).expect("JSON"));
+    // A run of a version that measured one temperature: its student is trained, so the start stays unknown elsewhere.
+    forget(&dir, &["before_further", "after_further", "after"]);
+    let again = whet_in(dir.path(), &resume);
+    assert_eq!(again.code, 0, "{}", again.err);
+    let report: Value = serde_json::from_str(&again.out).expect("JSON");
+    assert_eq!(report["pass_at_k"], CALM.1["pass_at_k"]);
+    let decodings: Vec<&String> = report["by_temperature"].as_object().unwrap().keys().collect();
+    assert_eq!((decodings.len(), &report["better_temperature"]), (1, &Value::Null));
 }
 
 /// Leaves a run as it is when it is killed after a phase has made its files and before it says so.
@@ -232,7 +262,8 @@ fn forget(dir: &TempDir, phases: &[&str]) {
     let path = run(dir).join("phases.json");
     let mut done: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     for phase in phases {
-        assert!(done[phase].take().is_object(), "{phase} was done");
+        let taken = done.as_object_mut().unwrap().remove(*phase).unwrap_or_default();
+        assert!(taken.is_object(), "{phase} was done");
     }
     fs::write(path, done.to_string()).unwrap();
 }

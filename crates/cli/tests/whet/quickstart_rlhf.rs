@@ -50,6 +50,16 @@ fn the_three_stages_end_with_ppo_compared_with_sft() {
         let has = |part: &str| of[part]["low"].is_number() && of[part]["high"].is_number();
         assert!(["before", "after", "difference"].into_iter().all(has), "{comparison}");
     }
+    let decodings: Vec<&String> =
+        comparison["by_temperature"].as_object().expect("a map").keys().collect();
+    assert_eq!(decodings, ["T=0.6", "T=1", "greedy"]);
+    assert!(
+        comparison["better_temperature"]["gain"]["difference"]["low"].is_number(),
+        "{comparison}"
+    );
+    let sampled = fs::read_to_string(dir.path().join("runs/rlhf/stages/sample/rollouts.jsonl"))
+        .expect("samples");
+    assert!(!sampled.contains("further_temperature"), "what is learnt from has one temperature");
     let rm = &stages[6]["figures"][1];
     assert!(rm["name"] == "held-out accuracy" && rm["interval"].is_array(), "{rm}");
     let run = dir.path().join("runs/rlhf");

@@ -80,7 +80,20 @@ fn a_new_model_ends_with_grpo_compared_with_sft_however_often_it_is_killed() {
     let report = quickstart(&whole, &["--seed=7"]);
     let stages = report["stages"].as_array().unwrap();
     let names: Vec<&str> = stages.iter().filter_map(|stage| stage["name"].as_str()).collect();
-    assert_eq!(names, ["data", "teach", "new_model", "sft", "sft-eval", "grpo", "grpo-eval"]);
+    assert_eq!(
+        names,
+        [
+            "data",
+            "teach",
+            "new_model",
+            "sft",
+            "sft-eval",
+            "grpo",
+            "grpo-eval",
+            "trivial-eval",
+            "expert-eval"
+        ]
+    );
     assert!(stages.iter().all(|stage| stage["state"] == "done"), "{stages:?}");
     assert_eq!((&report["seed"], &report["comparison"]["tasks"]), (&7.into(), &6.into()));
     for (side, stage) in [("before", "stages/sft/"), ("after", "stages/grpo/")] {
@@ -92,6 +105,16 @@ fn a_new_model_ends_with_grpo_compared_with_sft_however_often_it_is_killed() {
     for mean in ["reward", "turns", "solver/optimum_kept", "solver/invalid"] {
         assert!(has_interval(&episodes["means"][mean]), "{mean}: {episodes}");
     }
+    let decodings: Vec<&String> =
+        report["comparison"]["reward_by_temperature"].as_object().unwrap().keys().collect();
+    assert_eq!(decodings, ["T=0.6", "T=1", "greedy"]);
+    let policy = |name: &str| report["policies"][name]["reward"]["value"].as_f64().unwrap();
+    assert!(policy("expert") > 0.99, "{report}");
+    // A model of a few hundred numbers earns less than dropping rows: that is what the claim is over.
+    let claim = &report["claim"];
+    assert_eq!((&claim["over"], &claim["gain"]["before"]), (&"trivial".into(), &"greedy".into()));
+    let gain = claim["gain"]["gain"]["before"]["value"].as_f64().unwrap();
+    assert!((gain - policy("trivial")).abs() < 1e-12 && gain < policy("expert"), "{claim}");
     let saved = fs::read(whole.join("runs/solver/solver.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&saved).unwrap(), report);
 

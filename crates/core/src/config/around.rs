@@ -131,6 +131,11 @@ pub struct EvalConfig {
     /// Sampling temperature; 1 samples the model's own distribution, 0 is greedy.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub temperature: f64,
+    /// Further temperatures, at each of which every task is sampled as often again: pass@k of each stands beside that at
+    /// `temperature` and greedy decoding, so that a gain is told from sharpening. The figures of programs are those at
+    /// `temperature`.
+    #[schemars(inner(range(min = 0.01, max = 10.0)))]
+    pub more_temperatures: Vec<f64>,
     /// What is judged of a Python program: `off` is all of it; `entry_point` is its imports, and the functions,
     /// classes and assignments that the tests reach. Asserts, prints and calls of the program's own are left out,
     /// as EvalPlus does. Whole programs that read standard input are judged as they are. Rewards of a training
@@ -209,7 +214,27 @@ impl Default for SandboxConfig {
 
 impl Default for EvalConfig {
     fn default() -> Self {
-        Self { k: vec![1, 5, 10], num_samples: 10, temperature: 1.0, sanitize: Sanitize::Off }
+        Self {
+            k: vec![1, 5, 10],
+            num_samples: 10,
+            temperature: 1.0,
+            more_temperatures: Vec::new(),
+            sanitize: Sanitize::Off,
+        }
+    }
+}
+
+impl EvalConfig {
+    /// The further temperatures, each once and without that of `temperature`.
+    pub fn further_temperatures(&self) -> Vec<f64> {
+        let mut further = Vec::new();
+        for &temperature in &self.more_temperatures {
+            let is_known = |known: &f64| (known - temperature).abs() <= 0.0;
+            if !is_known(&self.temperature) && !further.iter().any(is_known) {
+                further.push(temperature);
+            }
+        }
+        further
     }
 }
 
@@ -228,6 +253,13 @@ impl Default for QuickstartConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_further_temperature_counts_once_and_never_beside_itself() {
+        let more_temperatures = vec![0.6, 1.0, 0.6, 0.2];
+        let config = EvalConfig { more_temperatures, ..EvalConfig::default() };
+        assert_eq!(config.further_temperatures(), [0.6, 0.2]);
+    }
 
     #[test]
     fn a_device_is_named_as_it_is_shown() {

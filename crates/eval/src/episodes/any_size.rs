@@ -18,9 +18,9 @@ pub(super) const LARGEST: f64 = 1e15;
 
 /// The range that values lie in.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Range {
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct Range {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Range {
@@ -33,7 +33,7 @@ impl Range {
 }
 
 /// The mean over the tasks that have a value; `None` if no task has one.
-pub(super) fn estimate(
+pub(crate) fn estimate(
     tasks: impl Iterator<Item = Option<f64>>,
     range: Option<Range>,
 ) -> Option<Estimate> {

@@ -14,7 +14,7 @@
 //! A figure of a suite is the mean over its tasks. Its interval is that of a share where its range is known, or where
 //! all values lie between 0 and 1; else that of a mean of any size (`any_size`).
 
-mod any_size;
+pub(crate) mod any_size;
 mod compared;
 mod label;
 mod sums;
@@ -95,7 +95,7 @@ impl TaskEpisodes {
     }
 
     /// A mean by its name. A file of results may say anything.
-    fn mean(&self, name: &str) -> Option<f64> {
+    pub(crate) fn mean(&self, name: &str) -> Option<f64> {
         self.means.get(name).copied().filter(|value| value.abs() <= any_size::LARGEST)
     }
 }

@@ -23,15 +23,16 @@ use whetstone_record::batch::{Input, Line};
 use whetstone_rollout::collect::record::TOKENS;
 use whetstone_rollout::measure::Tally;
 
-use super::{About, Part, Results, VERSION, suite};
+use super::{About, Part, Results, VERSION, decoded, suite};
 use crate::code::CodeFigures;
+use crate::decoding::Decoding;
 use crate::diversity::{self, ComparedSamples};
 use crate::episodes::{EpisodeSums, Episodes, curve};
 use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
 use crate::figure::{Figure, FigureSums};
-use crate::greedy::GREEDY;
-use crate::task_count::{Replies, TaskCount};
+use crate::sample_kind::SampleKind;
+use crate::task_count::{Replies, TaskCount, TemperatureCount};
 
 /// The label of tasks without a source or a difficulty.
 const UNNAMED: &str = "none";
@@ -76,8 +77,7 @@ impl Results {
         let max_turns = max_turns(&read);
         let curve = curve(max_turns);
         for (task, read) in results.by_task.iter_mut().zip(&read) {
-            task.include(read);
-            task.episodes = read.episodes.figures(&curve, read.unjudged);
+            task.include(read, &curve);
         }
         results.mean_tokens = mean_tokens(&read);
         let compared: Vec<ComparedSamples> = read.into_iter().map(|read| read.compared).collect();
@@ -97,11 +97,15 @@ impl Results {
         line: &Line<'_>,
         read: &mut TaskSamples,
     ) {
-        let is_greedy = rollout.meta.take(GREEDY).ok().flatten().unwrap_or(false);
+        let kind = SampleKind::of(&rollout.meta);
+        let is_greedy = kind == SampleKind::Greedy;
         let cause = rollout.cause();
         let mut failed = |reason: &str| {
-            read.unjudged += u64::from(!is_greedy);
-            read.greedy_unjudged |= is_greedy;
+            match kind {
+                SampleKind::Main => read.unjudged += 1,
+                SampleKind::Greedy => read.greedy_unjudged = true,
+                SampleKind::Further(decoding) => read.further(decoding).unjudged += 1,
+            }
             self.failed(reason);
         };
         let outcome = match &rollout.score {
@@ -112,6 +116,16 @@ impl Results {
         let turns = turns(&mut rollout.meta, outcome);
         let evidence = &outcome.evidence;
         let passed = evidence.solved() == Some(true);
+        let is_episode = read.may_go_on || matches!(evidence, Evidence::Observed(_));
+        if let SampleKind::Further(decoding) = kind {
+            let further = read.further(decoding);
+            (further.samples, further.passed) =
+                (further.samples + 1, further.passed + u64::from(passed));
+            if is_episode {
+                further.episodes.add(outcome, turns);
+            }
+            return;
+        }
         let has_code = evidence.judgement().map(|found| *found.verdict() != Verdict::NoCode);
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
         let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
@@ -126,12 +140,15 @@ impl Results {
         }
         if is_greedy {
             task.greedy = Some(passed);
+            if is_episode {
+                read.greedy_episodes.add(outcome, turns);
+            }
             return;
         }
         task.samples += 1;
         task.passed += u64::from(passed);
         read.figures.add(outcome);
-        if read.may_go_on || matches!(evidence, Evidence::Observed(_)) {
+        if is_episode {
             read.episodes.add(outcome, turns);
         }
         if has_code == Some(true) {
@@ -165,6 +182,9 @@ impl Results {
         self.code = CodeFigures::of(&self.by_task, Replies::Sampled);
         self.greedy_code = CodeFigures::of(&self.by_task, Replies::Greedy);
         self.episodes = episodes(&counts, max_turns);
+        self.greedy_episodes =
+            Episodes::of(counts.iter().map(|count| count.greedy_episodes.as_ref()), max_turns);
+        self.by_temperature = decoded::by_temperature(&counts, &about.k, max_turns);
         let figure = |figure: Figure| {
             Some((figure, figure.estimate(counts.iter().map(|count| &count.figures))?))
         };
@@ -211,8 +231,20 @@ struct TaskSamples {
     /// Replies at most, if that is known.
     max_turns: u32,
     episodes: EpisodeSums,
+    greedy_episodes: EpisodeSums,
+    /// Samples at further temperatures.
+    further: BTreeMap<Decoding, FurtherSamples>,
     /// Tokens of a sample.
     tokens: Mean,
+}
+
+/// A task's samples at a further temperature.
+#[derive(Debug, Clone, Default)]
+struct FurtherSamples {
+    samples: u64,
+    passed: u64,
+    unjudged: u64,
+    episodes: EpisodeSums,
 }
 
 impl TaskSamples {
@@ -220,11 +252,22 @@ impl TaskSamples {
         let max_turns = about.max_turns.get(&task.id).copied().unwrap_or(1);
         Self { may_go_on: max_turns > 1, max_turns, ..Self::default() }
     }
+
+    fn further(&mut self, decoding: Decoding) -> &mut FurtherSamples {
+        self.further.entry(decoding).or_default()
+    }
+
+    /// Replies of the longest episode.
+    fn most_turns(&self) -> u32 {
+        let further = self.further.values().map(|further| &further.episodes);
+        let all = [&self.episodes, &self.greedy_episodes].into_iter().chain(further);
+        all.map(|episodes| episodes.most_turns).max().unwrap_or(0)
+    }
 }
 
 /// Replies of an episode at most: what the environment allows, or what is there.
 fn max_turns(read: &[TaskSamples]) -> u32 {
-    let most = read.iter().map(|task| task.max_turns.max(task.episodes.most_turns));
+    let most = read.iter().map(|task| task.max_turns.max(task.most_turns()));
     most.max().unwrap_or(1)
 }
 
@@ -264,12 +307,24 @@ fn parse(line: &Line<'_>) -> Result<Option<RolloutLine>, EvalError> {
 
 impl TaskCount {
     /// Counts what could not be judged as not passed, if anything of the task could be.
-    fn include(&mut self, read: &TaskSamples) {
+    fn include(&mut self, read: &TaskSamples, curve: &[u32]) {
         self.figures = read.figures.means();
-        if self.samples > 0 || self.greedy.is_some() {
-            self.samples += read.unjudged;
-            self.greedy = self.greedy.or(read.greedy_unjudged.then_some(false));
+        self.episodes = read.episodes.figures(curve, read.unjudged);
+        self.greedy_episodes = read.greedy_episodes.figures(curve, u64::from(read.greedy_unjudged));
+        let is_judged = self.samples > 0
+            || self.greedy.is_some()
+            || read.further.values().any(|further| further.samples > 0);
+        if !is_judged {
+            return;
         }
+        self.samples += read.unjudged;
+        self.greedy = self.greedy.or(read.greedy_unjudged.then_some(false));
+        let count = |(decoding, further): (&Decoding, &FurtherSamples)| {
+            let FurtherSamples { samples, passed, unjudged, ref episodes } = *further;
+            let episodes = episodes.figures(curve, unjudged);
+            (*decoding, TemperatureCount { samples: samples + unjudged, passed, episodes })
+        };
+        self.by_temperature = read.further.iter().map(count).collect();
     }
 }
 
@@ -286,7 +341,7 @@ mod tests {
     fn counted(samples: u64, greedy: Option<bool>, unjudged: &TaskSamples) -> (u64, Option<bool>) {
         let id = TaskId::try_from("a".to_owned()).unwrap();
         let mut task = TaskCount { samples, greedy, ..TaskCount::none(&id) };
-        task.include(unjudged);
+        task.include(unjudged, &[1]);
         (task.samples, task.greedy)
     }
 

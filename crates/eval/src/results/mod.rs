@@ -11,7 +11,7 @@
 //!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true,"no_code":{"samples":1,"greedy":false},"figures":{"syntax_rate":1.0,…}}]}
 //! ```
 //!
-//! Files that were written before there were `code`, `figures` or `episodes` are read, and compared without them. Where tasks have
+//! Files that were written before there were `code`, `figures`, `episodes` or `by_temperature` are read, and compared without them. Where tasks have
 //! episodes ([`crate::episodes`]), there is more:
 //!
 //! ```json
@@ -20,11 +20,20 @@
 //!  "by_task":[{"id":"…","episodes":{"solved_within":{"1":0.25,"2":0.5},"means":{"reward":0.41,"turns":3.5}}}]}
 //! ```
 //!
+//! Of an evaluation at several temperatures, pass@k above is that at the first (`eval.temperature`), and of each further one
+//! there is, beside `greedy_episodes` of tasks with episodes:
+//!
+//! ```json
+//! {"by_temperature":{"T=0.6":{"pass_at_k":{"1":{…}},"episodes":{…}}},
+//!  "by_task":[{"id":"…","by_temperature":{"T=0.6":{"samples":10,"passed":5}}}]}
+//! ```
+//!
 //! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
 
 mod baseline;
 pub(crate) mod best_of;
 mod count;
+mod decoded;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,6 +51,7 @@ use whetstone_record::plain_file::read_plain;
 use crate::baseline::Baseline;
 use crate::best_of::BestOf;
 use crate::code::CodeFigures;
+use crate::decoding::Decoding;
 use crate::episodes::Episodes;
 use crate::error::EvalError;
 use crate::estimate::Estimate;
@@ -93,11 +103,17 @@ pub struct Results {
     /// The same for greedy samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greedy_code: Option<CodeFigures>,
+    /// pass@k and episodes at further temperatures.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_temperature: BTreeMap<Decoding, AtTemperature>,
     /// Figures of the programs, over all samples but the greedy ones.
     pub figures: BTreeMap<Figure, Estimate>,
     /// Figures of episodes, over all samples but the greedy ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub episodes: Option<Episodes>,
+    /// The same for greedy samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greedy_episodes: Option<Episodes>,
     /// The best of N samples by a reward model, by N.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub best_of: BTreeMap<u32, BestOf>,
@@ -139,6 +155,16 @@ pub struct Results {
     pub settings: BTreeMap<String, String>,
     /// The counts of each task, in the order of the suite.
     pub by_task: Vec<TaskCount>,
+}
+
+/// Figures at a further temperature.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AtTemperature {
+    /// By k; without those for which no task has enough samples.
+    pub pass_at_k: BTreeMap<u32, Estimate>,
+    /// Figures of episodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<Episodes>,
 }
 
 /// Figures of some of the tasks.

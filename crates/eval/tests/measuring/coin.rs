@@ -26,7 +26,8 @@ pub(crate) fn tasks(ids: &[&str]) -> Vec<Task> {
     ids.iter().map(|id| task(id)).collect()
 }
 
-/// Says `pass` or `wrong` by the prompt's seed and the sample's number; `long …` is cut off.
+/// Says `pass` or `wrong` by the prompt's seed and the sample's number; `long …` is cut off. At a temperature below 0.5 it
+/// passes.
 #[derive(Default)]
 pub(crate) struct Coin {
     pub(crate) calls: Vec<usize>,
@@ -43,7 +44,9 @@ impl Generator for Coin {
             let asked: String =
                 prompt.tokens.iter().map(|&token| char::from_u32(token).unwrap()).collect();
             for sample in 0..prompt.samples {
-                let heads = prompt.seed.derive("coin", sample as u64).get().is_multiple_of(2);
+                let cold = prompt.rule.temperature > 0.0 && prompt.rule.temperature < 0.5;
+                let drawn = prompt.seed.derive("coin", sample as u64).get();
+                let heads = cold || drawn.is_multiple_of(2);
                 let text = format!("{asked} {}", if heads { "pass" } else { "wrong" });
                 let finish = if asked.starts_with("long") { Finish::Length } else { Finish::Stop };
                 // The second sample has two tokens, so a mean over samples is another.

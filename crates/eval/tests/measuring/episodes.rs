@@ -13,7 +13,7 @@ use whetstone_core::reward::{Reward, Term};
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_eval::{
-    About, Comparison, Earlier, Estimate, Evaluating, ROLLOUTS, Results, evaluate,
+    About, Comparison, Decoding, Earlier, Estimate, Evaluating, ROLLOUTS, Results, evaluate,
 };
 use whetstone_rollout::collect::Collecting;
 
@@ -96,6 +96,7 @@ fn evaluated(dir: &Path, tasks: &[Task], seed: u64) -> Results {
         keeps_tokens: false,
         samples: SAMPLES,
         with_greedy: true,
+        further: &[Decoding::at(0.25).unwrap()],
         samples_at_a_time: 1000,
         seed: Seed::new(seed),
         directory: dir,
@@ -128,6 +129,15 @@ fn the_curve_of_a_coin_is_the_one_that_is_known() {
     for k in 1..=TURNS {
         holds(&episodes.solved_within[&k], 1.0 - 0.5_f64.powi(k.cast_signed()));
     }
+    // Cold, the coin solves every episode in its first turn; greedily it is one more throw.
+    let cold = results.by_temperature[&Decoding::at(0.25).unwrap()].episodes.as_ref().unwrap();
+    assert_eq!(
+        (cold.means["turns"].value.to_bits(), cold.means["reward"].tasks),
+        (1.0_f64.to_bits(), 200)
+    );
+    assert!(results.greedy_episodes.as_ref().unwrap().means["turns"].value > 1.5);
+    let better = Comparison::new(&results, &results, &[]).unwrap();
+    assert_eq!(better.better_reward, None, "the temperature of the samples is not known");
     holds(&episodes.means["turns"], 1.875);
     holds(&episodes.means["reward"], 0.9375);
     let tries = &episodes.means["guess/tries"];
@@ -147,7 +157,8 @@ fn the_counts_are_those_of_the_samples_which_keep_every_turn() {
     let results = evaluated(dir.path(), &tasks, 3);
     let text = fs::read_to_string(dir.path().join(ROLLOUTS)).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 2 * SAMPLES + 2);
+    // Eight samples at either temperature, and a greedy one.
+    assert_eq!(lines.len(), 2 * (2 * SAMPLES + 1));
     for (task, count) in tasks.iter().zip(&results.by_task) {
         let own = lines.iter().filter(|line| line["prompt_id"] == task.id.as_str());
         let own: Vec<&Value> = own.filter(|line| line["step"] == 0).collect();

@@ -9,7 +9,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use whetstone_core::{Seed, Task};
 use whetstone_eval::{
-    About, Earlier, EvalError, Evaluating, RESULTS, ROLLOUTS, Results, Sampled, evaluate,
+    About, Comparison, Decoding, Earlier, EvalError, Evaluating, RESULTS, ROLLOUTS, Results,
+    Sampled, evaluate,
 };
 
 use crate::coin::{Coin, collecting, tasks};
@@ -34,11 +35,12 @@ struct Subject<'a> {
     tasks: &'a [Task],
 }
 
-/// When an evaluation ends, and how many samples are collected together.
+/// When an evaluation ends, how many samples are collected together, and the further temperatures.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct Bounds<'a> {
     most: usize,
     samples_at_a_time: usize,
+    further: &'a [Decoding],
 }
 
 /// An evaluation of four samples a task and one beside them, which ends once `most` are judged; two tasks
@@ -49,7 +51,7 @@ fn until(
     how: How<'_>,
     whom: Subject<'_>,
 ) -> Result<Option<Results>, EvalError> {
-    evaluated(Bounds { most, samples_at_a_time: 8 }, dir, how, whom)
+    evaluated(Bounds { most, samples_at_a_time: 8, further: &[] }, dir, how, whom)
 }
 
 /// The same with all tasks together.
@@ -59,16 +61,16 @@ fn all_at_once(
     how: How<'_>,
     whom: Subject<'_>,
 ) -> Result<Option<Results>, EvalError> {
-    evaluated(Bounds { most, samples_at_a_time: 1000 }, dir, how, whom)
+    evaluated(Bounds { most, samples_at_a_time: 1000, further: &[] }, dir, how, whom)
 }
 
 fn evaluated(
-    bounds: Bounds,
+    bounds: Bounds<'_>,
     dir: &Path,
     how: How<'_>,
     whom: Subject<'_>,
 ) -> Result<Option<Results>, EvalError> {
-    let Bounds { most, samples_at_a_time } = bounds;
+    let Bounds { most, samples_at_a_time, further } = bounds;
     let How { about, earlier } = how;
     let Subject { model, tasks } = whom;
     let stop = AtomicBool::new(false);
@@ -80,6 +82,7 @@ fn evaluated(
         keeps_tokens: false,
         samples: SAMPLES,
         with_greedy: true,
+        further,
         samples_at_a_time,
         seed: Seed::new(7),
         directory: dir,
@@ -125,6 +128,46 @@ fn every_sample_is_kept_and_counted_and_the_likeliest_apart() {
     assert_eq!(Results::read(dir.path()).unwrap(), results, "a directory stands for its results");
     assert_eq!(Results::read(&dir.path().join(RESULTS)).unwrap(), results);
     assert!(written.contains("\"v\": 1"), "{written}");
+}
+
+/// The coin always passes at 0.25, so the better temperature is known.
+#[test]
+fn samples_of_further_temperatures_are_counted_apart_and_sampled_again_after_a_stop() {
+    let (dir, tasks) = (folder(), tasks(&["a", "b", "c", "broken"]));
+    let further = [Decoding::at(0.25).unwrap()];
+    let of = |most, dir: &Path| {
+        let how = How { about: &about(), earlier: Earlier::Resume };
+        let bounds = Bounds { most, samples_at_a_time: 8, further: &further };
+        evaluated(bounds, dir, how, Subject { model: &mut Coin::default(), tasks: &tasks }).unwrap()
+    };
+    let alone = whole(folder().path(), &tasks);
+    for most in [16, 24] {
+        assert_eq!(of(most, dir.path()), None, "stopped");
+    }
+    let results = of(usize::MAX, dir.path()).unwrap();
+    assert_eq!((&results.pass_at_k, results.greedy), (&alone.pass_at_k, alone.greedy));
+    assert_eq!((results.verdicts.clone(), results.cut_off), (alone.verdicts, alone.cut_off));
+    let cold = &results.by_temperature[&further[0]];
+    assert_eq!(
+        (cold.pass_at_k[&1].value.to_bits(), cold.pass_at_k[&4].tasks),
+        (1.0_f64.to_bits(), 3)
+    );
+    let count = &results.by_task[1].by_temperature[&further[0]];
+    assert_eq!((count.samples, count.passed), (4, 4));
+    assert!(results.by_task[3].by_temperature.is_empty(), "nothing of it could be judged");
+    let [rollouts, _] = files(dir.path());
+    let line = |line: &str| -> Value { serde_json::from_str(line).unwrap() };
+    let marked: Vec<Value> = rollouts
+        .lines()
+        .map(line)
+        .filter(|line| line["meta"]["further_temperature"] == 0.25)
+        .collect();
+    assert_eq!(marked.len(), 3 * SAMPLES + SAMPLES);
+    assert!(marked.iter().all(|line| line["step"] == 2 && line["meta"]["temperature"] == 0.25));
+    let again = Results::read(dir.path()).unwrap();
+    assert_eq!(again, results);
+    let better = Comparison::new(&results, &again, &[]).unwrap().better_temperature.unwrap();
+    assert_eq!((better.before, better.after), (further[0], further[0]));
 }
 
 #[test]

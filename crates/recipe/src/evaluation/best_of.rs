@@ -14,7 +14,7 @@ use whetstone_core::prompt::PromptTemplate;
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_data::rows::Tokens;
-use whetstone_eval::{EvalError, RESULTS, ROLLOUTS, Results, ScoredTasks, is_greedy};
+use whetstone_eval::{EvalError, RESULTS, ROLLOUTS, Results, ScoredTasks, is_main_sample};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::template::Options;
@@ -83,7 +83,7 @@ impl Chooser {
         Ok(results.write(&measure.request.out.join(RESULTS))?)
     }
 
-    /// The score of every judged sample but the greedy ones, and how many are too long to have one.
+    /// The score of every judged sample at the temperature of the evaluation, and how many are too long to have one.
     fn scored(
         &self,
         measure: &Measure<'_>,
@@ -115,7 +115,7 @@ impl Chooser {
         }
     }
 
-    /// A sample as tokens; `None` if it was not judged, or is greedy.
+    /// A sample as tokens; `None` if it was not judged, or is greedy or of a further temperature.
     fn sample(
         &self,
         measure: &Measure<'_>,
@@ -123,7 +123,7 @@ impl Chooser {
         mut line: RolloutLine,
     ) -> Result<Option<Sample>, Failure> {
         let Some(Score::Scored { outcome, .. }) = &line.score else { return Ok(None) };
-        let Some(passed) = outcome.evidence.solved().filter(|_| !is_greedy(&line)) else {
+        let Some(passed) = outcome.evidence.solved().filter(|_| is_main_sample(&line)) else {
             return Ok(None);
         };
         let finish: Option<Finish> = line.meta.take("finish").ok().flatten();

@@ -5,7 +5,7 @@ use std::time::Instant;
 use whetstone_core::Task;
 use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Times};
 
-use super::{EvalRequest, Measure, local};
+use super::{EvalRequest, Measure, Policy, local};
 use crate::dry_run::{DryRun, on_cores};
 use crate::failure::Failure;
 use crate::sample_lines::{OneTask, lines_of_one_task};
@@ -23,7 +23,10 @@ pub(super) fn run(measure: &Measure<'_>) -> Result<DryRun, Failure> {
             let found = lines_of_one_task(samples, &scratch.path().join("samples.jsonl"))?;
             given(measure, request, &found, &mut whole)?
         }
-        None => sampled(measure, &request, &mut whole)?,
+        None => match request.policy {
+            Some(policy) => by_policy(measure, &request, policy, &mut whole)?,
+            None => sampled(measure, &request, &mut whole)?,
+        },
     };
     if !probed {
         whole.note("stopped before the task was done");
@@ -62,7 +65,9 @@ fn sampled(
     request: &EvalRequest,
     whole: &mut DryRun,
 ) -> Result<bool, Failure> {
-    let samples = u64::from(measure.config.eval.num_samples) + u64::from(!request.skip_greedy);
+    let passes = 1 + measure.config.eval.further_temperatures().len() as u64;
+    let samples =
+        passes * u64::from(measure.config.eval.num_samples) + u64::from(!request.skip_greedy);
     let all = measure.tasks.len() as u64 * samples;
     let first: &[Task] = measure.tasks.get(..1).unwrap_or_default();
     let probe = Measure { request, tasks: first, began: Instant::now(), ..*measure };
@@ -88,6 +93,24 @@ fn sampled(
     if request.server.is_none() {
         whole.note("an upper bound: tasks in a batch are faster than a single one");
     }
+    Ok(true)
+}
+
+/// Lets a policy answer to the first task.
+fn by_policy(
+    measure: &Measure<'_>,
+    request: &EvalRequest,
+    policy: Policy,
+    whole: &mut DryRun,
+) -> Result<bool, Failure> {
+    let tasks = measure.tasks.len();
+    whole.does(format!("{} by the {} policy", counted(tasks, "task"), policy.name()));
+    whole.count("samples", tasks as u64);
+    let first: &[Task] = measure.tasks.get(..1).unwrap_or_default();
+    let probe = Measure { request, tasks: first, began: Instant::now(), ..*measure };
+    let Some(Evaluated { times, .. }) = probe.measure()? else { return Ok(false) };
+    let seconds = (times.sampling + times.judging).as_secs_f64();
+    whole.probed("one task".to_owned(), seconds, on_cores(seconds, 1, tasks as u64, 1));
     Ok(true)
 }
 

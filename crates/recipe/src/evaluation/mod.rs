@@ -3,6 +3,7 @@
 //! ```text
 //! a model here   ─┐
 //! a server       ─┼─► samples, judged ─► OUT/rollouts.jsonl ─► OUT/evaluation_results.json
+//! a policy       ─┤
 //! given samples  ─┘
 //! ```
 
@@ -13,6 +14,7 @@ mod dry_run;
 mod given;
 mod local;
 mod of_suite;
+mod policy;
 pub mod prompts;
 mod remote;
 
@@ -32,12 +34,14 @@ use whetstone_core::{Seed, Task};
 use whetstone_env::environment::Environment;
 use whetstone_env::registry::Environments;
 use whetstone_eval::{
-    About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, Times, evaluate, suite,
+    About, Decoding, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, Times, evaluate,
+    suite,
 };
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
 use self::best_of::Chooser;
+pub use self::policy::Policy;
 use self::prompts::measure_each;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
@@ -61,6 +65,8 @@ pub struct EvalRequest {
     pub adapter: Option<PathBuf>,
     /// The address of a server to ask instead of a local model.
     pub server: Option<String>,
+    /// A policy to measure instead of a model.
+    pub policy: Option<Policy>,
     /// A file of completions to judge instead of sampling.
     pub samples: Option<PathBuf>,
     /// The directory of the results.
@@ -231,8 +237,11 @@ impl Measure<'_> {
         Ok(measure_each(&[*self])?.and_then(|mut evaluated| evaluated.pop()))
     }
 
-    /// Judges given completions, or asks a server.
+    /// Judges given completions, asks a server, or lets a policy answer.
     fn measure_alone(&self) -> Result<Option<Evaluated>, Failure> {
+        if let Some(policy) = self.request.policy {
+            return policy::measure(self, policy);
+        }
         match (&self.request.samples, &self.request.server) {
             (Some(samples), _) => given::measure(self, samples).map(Some),
             (None, Some(url)) => remote::measure(self, url),
@@ -243,6 +252,9 @@ impl Measure<'_> {
     /// The settings of the prompt with nothing left open. Completions that are there were made with one that
     /// nobody says.
     fn settled_prompt(&self) -> Result<PromptConfig, Failure> {
+        if self.request.policy.is_some() {
+            return Ok(self.config.prompt.clone());
+        }
         match (&self.request.samples, &self.request.server) {
             (Some(_), _) => Ok(self.config.prompt.clone()),
             (None, Some(_)) => Ok(prompting::of_server(&self.config.prompt)),
@@ -302,6 +314,9 @@ impl Measure<'_> {
             ("--max-tokens", max_tokens.to_string()),
             ("--skip-greedy", self.request.skip_greedy.to_string()),
         ]);
+        // Not named where there are none, as in evaluations from before there was a choice.
+        let further: Vec<String> = eval.further_temperatures().iter().map(f64::to_string).collect();
+        more.extend((!further.is_empty()).then(|| ("eval.more_temperatures", further.join(", "))));
         self.about(model, more)
     }
 
@@ -329,6 +344,8 @@ impl Measure<'_> {
             judges: 2 * whetstone_env::judge::workers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         };
+        let further = self.config.eval.further_temperatures().into_iter();
+        let further: Vec<Decoding> = further.filter_map(Decoding::at).collect();
         let evaluating = Evaluating {
             collecting,
             about,
@@ -336,6 +353,7 @@ impl Measure<'_> {
             keeps_tokens: self.request.keep_tokens,
             samples: self.config.eval.num_samples as usize,
             with_greedy: !self.request.skip_greedy,
+            further: &further,
             samples_at_a_time: AT_A_TIME,
             seed: Seed::new(self.config.seed).derive("eval", 0),
             directory: &self.request.out,

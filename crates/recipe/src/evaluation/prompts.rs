@@ -139,7 +139,8 @@ pub struct TryOut {
 /// loaded once.
 pub(super) fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evaluated>>, Failure> {
     let is_local = |measure: &Measure<'_>| {
-        measure.request.samples.is_none() && measure.request.server.is_none()
+        let request = measure.request;
+        request.samples.is_none() && request.server.is_none() && request.policy.is_none()
     };
     if measures.iter().all(is_local) {
         return local::measure_each(measures);
@@ -193,6 +194,7 @@ impl Variant {
         let mut config = Config { prompt, ..whole.config.clone() };
         config.eval.num_samples = 1;
         config.eval.temperature = 0.0;
+        config.eval.more_temperatures.clear();
         config.eval.k = vec![1];
         config.prompt =
             Measure { config: &config, observer: &Silent, ..*whole }.settled_prompt()?;

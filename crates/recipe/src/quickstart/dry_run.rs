@@ -1,5 +1,6 @@
 //! The plan of a quickstart: as many tasks as one step takes go all the way, in a folder that is thrown away.
 
+use std::iter;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -11,10 +12,12 @@ use whetstone_train::grpo::Source;
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 
+use super::measuring::{further, samples};
 use super::traces::{self, JudgedFolder};
 use crate::dry_run::DryRun;
 use crate::failure::Failure;
 use crate::observer::Observer;
+use crate::phases::own_decoding;
 use crate::scratch::Scratch;
 use crate::student::{Origin, unpack_into};
 use crate::tasks::{self, Tasks};
@@ -67,8 +70,11 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     planned.rollouts(held_out.len(), &mut whole);
     whole.count("held_out_tasks", held_out.len() as u64);
     let (measured, samples) = (held_out.len(), config.eval.num_samples);
-    whole
-        .does(format!("pass@k on {measured} held-out tasks × {samples} samples, before and after"));
+    let decodings = iter::once(own_decoding(&config)).chain(further(&config));
+    let at = decodings.map(|decoding| decoding.to_string()).collect::<Vec<_>>().join(", ");
+    whole.does(format!(
+        "pass@k on {measured} held-out tasks × {samples} samples at {at}, before and after"
+    ));
     whole.writes(format!("{}: everything", dir.display()));
     let tasks = with_traces(few, &taught_rows.rows);
     let training = Training {
@@ -99,7 +105,8 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
 fn measuring(config: &Config, probe: &Probe, tasks: usize) -> f64 {
     let Some(took) = probe.held_out else { return 0.0 };
     let probed = tasks.min(config.held_out.max_tasks as usize).max(1) as u64;
-    let samples =
-        f64::from(config.eval.num_samples) / f64::from(config.held_out.num_samples.max(1));
+    let decodings = iter::once(own_decoding(config)).chain(further(config));
+    let samples: u32 = decodings.map(|decoding| samples(config, decoding)).sum();
+    let samples = f64::from(samples) / f64::from(config.held_out.num_samples.max(1));
     2.0 * took.as_secs_f64() * samples * number(tasks as u64) / number(probed)
 }

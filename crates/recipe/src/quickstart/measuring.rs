@@ -1,4 +1,4 @@
-//! pass@k of the student on the held-out tasks.
+//! pass@k of the student on the held-out tasks, at one of the temperatures that a gain is claimed at.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use whetstone_core::config::Config;
 use whetstone_core::{Message, Seed, Task};
 use whetstone_env::registry::Environments;
-use whetstone_eval::{Measured, Measuring, measure};
+use whetstone_eval::{Decoding, Measured, Measuring, measure};
 use whetstone_infer::{Headway, Local, Rule, SampledModel, SamplingJob, Watch};
 use whetstone_rollout::collect::Collecting;
 use whetstone_train::Student;
@@ -25,6 +25,20 @@ pub(super) struct Suite<'a> {
     pub(super) tasks: &'a [Task],
     pub(super) environment: &'a Environments,
     pub(super) stop: &'a AtomicBool,
+    /// Completions of each task.
+    pub(super) samples: u32,
+}
+
+/// The temperatures beside `eval.temperature` that a student is measured at, greedy decoding last.
+pub(super) fn further(config: &Config) -> Vec<Decoding> {
+    let temperatures = config.eval.further_temperatures().into_iter();
+    let greedy = (config.eval.temperature > 0.0).then_some(Decoding::GREEDY);
+    temperatures.filter_map(Decoding::at).chain(greedy).collect()
+}
+
+/// Completions of each task at a temperature: greedy decoding has no second one.
+pub(super) fn samples(config: &Config, decoding: Decoding) -> u32 {
+    if decoding == Decoding::GREEDY { 1 } else { config.eval.num_samples }
 }
 
 impl Suite<'_> {
@@ -34,13 +48,14 @@ impl Suite<'_> {
     pub(super) fn measure(
         &self,
         student: &Student,
+        rule: Rule,
         observer: &dyn Observer,
     ) -> Result<Option<Measured>, Failure> {
-        let samples = self.config.eval.num_samples as usize;
+        let samples = self.samples as usize;
         let progress = observer.progress("sample");
         let render = |messages: &[Message]| student.render(messages);
         let measuring = Measuring {
-            collecting: self.collecting(student, &render),
+            collecting: Collecting { rule, ..self.collecting(student, &render) },
             samples,
             samples_at_a_time: AT_A_TIME,
             seed: Seed::new(self.config.seed).derive("held-out", 0),

@@ -1,7 +1,7 @@
 //! The quickstart: the whole pipeline, small, on what ships with `whet`.
 //!
 //! ```text
-//! student ─► tasks ─► traces ─► pass@k ─► training ─► pass@k ─► summary, page
+//! student ─► tasks ─► traces ─► pass@k ─► training ─► pass@k ─► summary, page      pass@k at each temperature
 //! ```
 //!
 //! Every phase leaves its output in the run's directory. A resumed run skips completed phases, and
@@ -18,6 +18,7 @@ mod traces;
 pub mod update_kl;
 
 use std::fmt::Display;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -25,7 +26,8 @@ use whetstone_config::Loaded;
 use whetstone_core::config::Config;
 use whetstone_core::trace::Trace;
 use whetstone_env::registry::Environments;
-use whetstone_eval::{EvalError, Measured, pass_at_k};
+use whetstone_eval::{Decoding, EvalError, Measured, pass_at_k};
+use whetstone_infer::Rule;
 use whetstone_record::error::RunError;
 use whetstone_record::event;
 use whetstone_record::report as page;
@@ -42,7 +44,7 @@ use self::traces::JudgedFolder;
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::Observer;
-use crate::phases::{Phases, Trained};
+use crate::phases::{Phases, Trained, When, own_decoding};
 use crate::prompting;
 use crate::report::{QuickstartReport, Stopped};
 use crate::student::Origin;
@@ -162,13 +164,6 @@ struct Quickstart<'a> {
     observer: &'a dyn Observer,
 }
 
-/// When a measurement is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
-    Before,
-    After,
-}
-
 impl Quickstart<'_> {
     /// Runs every phase in order; `None` if it was stopped.
     fn go(&mut self) -> Result<Option<QuickstartReport>, Failure> {
@@ -225,31 +220,45 @@ impl Quickstart<'_> {
 
     /// Measures, unless that is done; returns whether to continue.
     fn measure(&mut self, when: When, student: &Student, tasks: &Tasks) -> Result<bool, Failure> {
-        let (count, samples) = (tasks.held_out.len(), self.config.eval.num_samples);
+        let (count, eval) = (tasks.held_out.len(), &self.config.eval);
         let name = if when == When::Before { "4/6 before" } else { "6/6 after" };
-        self.say(name, format_args!("{count} held-out tasks × {samples} samples"));
-        if self.measured(when).is_none() {
-            let suite = Suite {
-                config: self.config,
-                tasks: &tasks.held_out,
-                environment: &self.environment,
-                stop: self.stop,
-            };
-            let Some(found) = suite.measure(student, self.observer)? else { return Ok(false) };
-            *self.measured(when) = Some(found);
-            self.phases.save(self.session.dir())?;
-        }
-        if let Some(found) = self.measured(when).clone() {
-            self.told(figures(&self.config.eval.k, &found)?);
+        let own = own_decoding(self.config);
+        let decodings: Vec<Decoding> =
+            iter::once(own).chain(measuring::further(self.config)).collect();
+        let named: Vec<String> = decodings.iter().map(Decoding::to_string).collect();
+        let (samples, at) = (eval.num_samples, named.join(", "));
+        self.say(name, format_args!("{count} held-out tasks × {samples} samples, at {at}"));
+        for decoding in decodings {
+            let further = Some(decoding).filter(|&decoding| decoding != own);
+            let is_known = self.phases.measured(when, own).contains_key(&decoding);
+            if !is_known && (further.is_none() || self.is_fresh(when)) {
+                let suite = Suite {
+                    config: self.config,
+                    tasks: &tasks.held_out,
+                    environment: &self.environment,
+                    stop: self.stop,
+                    samples: measuring::samples(self.config, decoding),
+                };
+                let rule = Rule::at(decoding.temperature());
+                let Some(found) = suite.measure(student, rule, self.observer)? else {
+                    return Ok(false);
+                };
+                self.phases.keep(when, further, found);
+                self.phases.save(self.session.dir())?;
+            }
+            if let Some(found) = self.phases.measured(when, own).get(&decoding) {
+                let k = if decoding == Decoding::GREEDY { &[1][..] } else { &self.config.eval.k };
+                self.told(format_args!("{decoding}: {}", figures(k, found)?));
+            }
         }
         Ok(true)
     }
 
-    fn measured(&mut self, when: When) -> &mut Option<Measured> {
-        match when {
-            When::Before => &mut self.phases.before,
-            When::After => &mut self.phases.after,
-        }
+    /// Whether the student is still what a measurement is about: a run that was begun when fewer temperatures were
+    /// measured may be trained already.
+    fn is_fresh(&self, when: When) -> bool {
+        let is_trained = self.checkpoint.is_some() || final_model(&self.session).is_dir();
+        when == When::After || !is_trained
     }
 
     /// Trains, unless that is done; returns whether to continue.
@@ -303,7 +312,7 @@ impl Quickstart<'_> {
     fn finish(&mut self, report: QuickstartReport) -> Result<QuickstartReport, Failure> {
         self.end(event::Outcome::Completed)?;
         report.write(self.session.dir())?;
-        card::complete(&final_model(&self.session), &self.phases, &self.config.eval.k)?;
+        card::complete(&final_model(&self.session), &self.phases, self.config)?;
         let view = self.session.run().view();
         page::write(view, page::PageRequest::default(), &page::default_path(view), &mut |_, _| ())?;
         Ok(report)

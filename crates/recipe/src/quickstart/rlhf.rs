@@ -12,4 +12,5 @@ pub const RECIPE: StagedRecipe = StagedRecipe {
     before: "sft-eval",
     after: "ppo-eval",
     kl_of: Some("ppo"),
+    policies: &[],
 };

@@ -1,16 +1,19 @@
 //! A quickstart in stages: a recipe that ships in the binary runs as `whet run` would run it, and its last model is
 //! compared with an earlier one on the same held-out tasks.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use whetstone_config::{Sources, StageFile};
 use whetstone_core::Seed;
-use whetstone_eval::{Comparison, Results};
+use whetstone_eval::episodes::REWARD;
+use whetstone_eval::{BetterTemperature, Comparison, Estimate, EvalError, Results};
 use whetstone_record::atomic;
 use whetstone_record::stages::{STAGES_DIR, StageRecord, stage_dir};
 
 use super::update_kl::{UpdateKl, update_kl};
+use crate::evaluation::Policy;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::shell::quoted;
@@ -33,6 +36,15 @@ pub struct StagedRecipe {
     pub(super) after: &'static str,
     /// The PPO stage whose updates are measured.
     pub(super) kl_of: Option<&'static str>,
+    /// The evaluations of policies, measured on the same tasks as the models.
+    pub(super) policies: &'static [PolicyStage],
+}
+
+/// The evaluation of a policy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PolicyStage {
+    pub(super) stage: &'static str,
+    pub(super) policy: Policy,
 }
 
 /// What came of it.
@@ -57,6 +69,12 @@ pub struct StagedReport {
     pub run: String,
     /// The later model against the earlier one on held-out tasks, paired by task.
     pub comparison: Comparison,
+    /// Policies on the same tasks, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub policies: BTreeMap<&'static str, PolicyFigures>,
+    /// The gain in mean reward over the better of the earlier model and the trivial policy, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
     /// The KL divergence of the updates of PPO, where the recipe has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kl: Option<UpdateKl>,
@@ -66,6 +84,38 @@ pub struct StagedReport {
     pub seconds: f64,
     /// The page over all stages.
     pub page: Option<String>,
+}
+
+/// A policy on the tasks that the models were measured on.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct PolicyFigures {
+    /// The share of tasks that it solves.
+    pub solved: Estimate,
+    /// The mean reward.
+    pub reward: Estimate,
+}
+
+/// A gain in mean reward, each side at its better temperature.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Claim {
+    /// What it is over: `model`, the earlier one, or the `trivial` policy, whichever earns more.
+    pub over: &'static str,
+    /// The later model against that.
+    pub gain: BetterTemperature,
+}
+
+impl Claim {
+    /// The gain of `after` over the better of an earlier model and a policy; `None` without rewards.
+    fn new(before: &Results, policy: &Results, after: &Results) -> Option<Self> {
+        let after = after.rewards();
+        let over = |over, side: &Results| {
+            let gain = BetterTemperature::of_each(&side.rewards(), &after)?;
+            Some(Self { over, gain })
+        };
+        let (model, trivial) = (over("model", before)?, over(Policy::Trivial.name(), policy)?);
+        let is_trivial = trivial.gain.gain.before.value > model.gain.gain.before.value;
+        Some(if is_trivial { trivial } else { model })
+    }
 }
 
 impl StagedRecipe {
@@ -102,12 +152,22 @@ impl StagedRecipe {
         };
         let dir = runs.join(&request.name);
         let results = |stage: &str| Results::read(&stage_dir(&dir, stage));
+        let (before, after) = (results(self.before)?, results(self.after)?);
+        let policies = self.policies.iter().map(|of| Ok((of.policy, results(of.stage)?)));
+        let policies = policies.collect::<Result<Vec<(Policy, Results)>, EvalError>>()?;
+        let trivial = policies.iter().find(|(policy, _)| *policy == Policy::Trivial);
+        let claim = trivial.and_then(|(_, trivial)| Claim::new(&before, trivial, &after));
         let kl = self.kl_of.map(|stage| update_kl(&dir.join(STAGES_DIR), stage)).transpose()?;
         let report = StagedReport {
             v: 1,
             seed,
             run: end.run,
-            comparison: Comparison::new(&results(self.before)?, &results(self.after)?, &[])?,
+            comparison: Comparison::new(&before, &after, &[])?,
+            policies: policies
+                .iter()
+                .filter_map(|(policy, found)| Some((policy.name(), figures(found)?)))
+                .collect(),
+            claim,
             kl,
             seconds: end.stages.iter().map(|stage| stage.seconds).sum(),
             stages: end.stages,
@@ -167,6 +227,12 @@ impl StagedRecipe {
     }
 }
 
+/// The figures of a policy; `None` of tasks that are no episodes.
+fn figures(found: &Results) -> Option<PolicyFigures> {
+    let reward = *found.episodes.as_ref()?.means.get(REWARD)?;
+    Some(PolicyFigures { solved: *found.pass_at_k.get(&1)?, reward })
+}
+
 impl StagedReport {
     fn write(&self, path: &Path) -> Result<(), Failure> {
         let mut text = serde_json::to_vec_pretty(self)
@@ -190,7 +256,9 @@ mod tests {
             let [one, other] = [42, 7].map(|seed| recipe.file(seed).unwrap());
             assert_ne!(one.text, other.text, "the seed of the tasks is the run's own");
             let plan = Plan::new(one, &[]).unwrap();
-            for name in [recipe.before, recipe.after].into_iter().chain(recipe.kl_of) {
+            let policies = recipe.policies.iter().map(|of| of.stage);
+            let models = [recipe.before, recipe.after].into_iter().chain(recipe.kl_of);
+            for name in models.chain(policies) {
                 assert!(plan.find(name).is_ok(), "{name}");
             }
         }

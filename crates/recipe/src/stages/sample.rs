@@ -31,6 +31,7 @@ struct SamplingOptions {
 
 fn run(job: &Job<'_>) -> Result<Outcome<StageEnd>, Failure> {
     let SamplingOptions { max_tokens, max_tasks } = job.options()?;
-    let sampling = SampleOptions { max_tokens, max_tasks, skip_greedy: true, keep_tokens: true };
+    let (skip_greedy, keep_tokens) = (true, true);
+    let sampling = SampleOptions { max_tokens, max_tasks, policy: None, skip_greedy, keep_tokens };
     measure(job, job.needed(What::Tasks), &sampling)
 }

@@ -41,6 +41,8 @@ struct EvaluationFigures {
     num_samples: u64,
     pass_at_k: BTreeMap<String, IntervalFigure>,
     greedy: Option<IntervalFigure>,
+    by_temperature: BTreeMap<String, PartFigures>,
+    greedy_episodes: Option<EpisodeFigures>,
     code: Option<CodeFigures>,
     greedy_code: Option<CodeFigures>,
     baseline_prompts: Vec<BaselineFigures>,
@@ -174,12 +176,12 @@ impl EvaluationFigures {
         cut_rows(&mut self.pass_at_k);
         self.baseline_prompts.retain(|baseline| baseline.prompt.len() <= MAX_NAME_BYTES);
         self.baseline_prompts.truncate(MAX_ROWS);
-        self.episodes.iter_mut().for_each(EpisodeFigures::cut);
+        self.episodes.iter_mut().chain(&mut self.greedy_episodes).for_each(EpisodeFigures::cut);
         for causes in [&mut self.causes, &mut self.greedy_causes] {
             cut_rows(causes);
             causes.values_mut().for_each(cut_rows);
         }
-        for parts in [&mut self.by_source, &mut self.by_difficulty] {
+        for parts in [&mut self.by_temperature, &mut self.by_source, &mut self.by_difficulty] {
             cut_rows(parts);
             parts.values_mut().for_each(PartFigures::cut);
         }
@@ -235,6 +237,8 @@ mod tests {
             "greedy": null, "episodes": episodes, "code": {"code_rate": figure, "pass_given_code": null},
             "baseline_prompts": [{"prompt": "plain-1", "greedy": figure, "by_task": []}, {"prompt": HOSTILE.repeat(20), "greedy": figure}],
             "by_task": [{"id": "x/0"}], "settings": {"seed": "1"},
+            "by_temperature": {"T=0.6": {"pass_at_k": {"1": figure}}, (HOSTILE.repeat(20)): {}},
+            "greedy_episodes": episodes,
             "causes": {"no_code": {"in_thinking": 3, (HOSTILE.repeat(20)): 1}},
             "by_source": {"a": {"tasks": 2, "pass_at_k": {}, "greedy": null, "episodes": episodes}},
         })
@@ -271,6 +275,13 @@ mod tests {
             "a long name is left out"
         );
         assert!(found.get("by_task").is_none(), "{found}");
+        assert_eq!(found["by_temperature"]["T=0.6"]["pass_at_k"]["1"]["low"], 0.4);
+        assert_eq!(
+            found["by_temperature"].as_object().unwrap().len(),
+            1,
+            "a long name is left out"
+        );
+        assert_eq!(found["greedy_episodes"]["means"]["reward"]["high"], 0.6);
         assert_eq!(found["causes"], json!({"no_code": {"in_thinking": 3}}));
         let texts: Value = serde_json::from_str(&chunk(&page, "completions-0")).unwrap();
         assert_eq!(texts[0]["text"], HOSTILE);

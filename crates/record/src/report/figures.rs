@@ -24,6 +24,11 @@ pub(super) struct QuickstartFigures {
     samples: u64,
     temperature: f64,
     pass_at_k: BTreeMap<String, BeforeAfter>,
+    /// pass@1 by temperature; none in a file from before several were measured.
+    #[serde(default)]
+    by_temperature: BTreeMap<String, BeforeAfter>,
+    #[serde(default)]
+    better_temperature: Option<BetterTemperature>,
     before: SideFigures,
     after: SideFigures,
     times: PhaseTimes,
@@ -34,6 +39,14 @@ struct BeforeAfter {
     before: IntervalEstimate,
     after: IntervalEstimate,
     difference: IntervalEstimate,
+}
+
+/// pass@1 at the better temperature of each side.
+#[derive(Debug, Serialize, Deserialize)]
+struct BetterTemperature {
+    before: String,
+    after: String,
+    gain: BeforeAfter,
 }
 
 /// A figure with its interval of 95 %.
