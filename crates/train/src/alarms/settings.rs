@@ -107,6 +107,11 @@ impl Settings {
         self.config.ppo.critic == Critic::Adapter
     }
 
+    /// A teacher teaches in dead groups, too.
+    pub(super) fn is_distilled(&self) -> bool {
+        self.trainer == Trainer::Grpo && self.config.dual_source.distill_weight > 0.0
+    }
+
     /// Programs that pass some tests are paid for them.
     pub(super) fn has_partial_credit(&self) -> bool {
         !self.config.reward.needs_all_tests()

@@ -22,7 +22,7 @@ const IDLE_STEPS: f64 = 0.5;
 const EFFECTIVE_LIMIT: f64 = 0.3;
 
 pub(super) fn all(history: &History, settings: &Settings) -> [Option<DueAlarm>; 4] {
-    let is_sorted_out = settings.curriculum() == Curriculum::PassRate;
+    let is_sorted_out = settings.curriculum() == Curriculum::PassRate || settings.is_distilled();
     [
         dead_groups(history, settings).filter(|_| !is_sorted_out),
         no_policy_gradient(history, settings).filter(|_| !is_sorted_out),

@@ -1,14 +1,15 @@
 //! One step of GRPO of which nothing is kept.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use whetstone_core::config::KlIn;
 
+use super::distill::TeacherMeasured;
 use super::first_steps::{FinishedStep, FirstSteps};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
 use super::source::{RolloutStream, Source};
-use super::{Grpo, STAGE, batch_of, longest};
+use super::{Grpo, STAGE, Sampled, batch_of, distill, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
 use crate::rollouts::held_out;
@@ -43,6 +44,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let mut stream = RolloutStream::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
+    distill::check_memory(training, &longest(student, training))?;
     let mut measured = Measured::default();
     let collection = training.collection();
     measured.collected.held_out = held_out::measure(student, collection, &mut progress)?;
@@ -57,7 +59,10 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     if let Some(model) = &process_model {
         model.pay(student, training.config, &mut step_rollouts)?;
     }
-    let mut batch = batch_of(student, training.config, &step_rollouts)?;
+    let sampled = Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
+    let Some(mut batch) = batch_of(student, training, sampled, &mut measured)? else {
+        return Ok(None);
+    };
     let reference = learner.reference(student, step, &batch, &mut measured)?;
     if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {
         batch.charge(training.config, &step_rollouts, reference)?;
@@ -73,6 +78,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         FinishedStep { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
         ("sampling and judging", step_rollouts.sampling),
+        ("teacher", measured.teacher.as_ref().map_or(Duration::ZERO, TeacherMeasured::took)),
         ("reference", measured.reference),
         ("learning", measured.learnt.took),
     ];

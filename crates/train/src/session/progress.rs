@@ -14,6 +14,7 @@ use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::{self, Optimizer};
 use crate::ppo::PpoProgress;
 use crate::student::Student;
+use crate::successes::Successes;
 
 const STATE_VERSION: u64 = 1;
 /// Bytes of the file, at most: a line for each task.
@@ -51,6 +52,9 @@ pub struct Progress {
     /// The norms of the last updates, which clip the next.
     #[serde(default, skip_serializing_if = "Norms::is_empty")]
     pub(crate) norms: Norms,
+    /// Past successes of tasks, where they are replayed.
+    #[serde(default, skip_serializing_if = "Successes::is_empty")]
+    pub successes: Successes,
     /// The state of PPO's rules, in a training with PPO.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ppo: Option<PpoProgress>,
