@@ -78,10 +78,7 @@ pub fn loss(
 }
 
 /// The advantage of every token; 0 where it is not trained.
-fn advantages_of(
-    place: TrainedTokens<'_>,
-    scored: &Scored<'_>,
-) -> Result<Vec<f64>, AlgoError> {
+fn advantages_of(place: TrainedTokens<'_>, scored: &Scored<'_>) -> Result<Vec<f64>, AlgoError> {
     place.check("old_logp", scored.old_logp)?;
     place.check("teacher_logp", scored.teacher_logp)?;
     let mut advantages = vec![0.0; scored.trained.len()];
@@ -240,9 +237,6 @@ mod tests {
         let error = AlgoError::Token { what: "teacher_logp", sequence: 0, token: 1, value };
         assert_eq!(of(&[-1.0, value]), error);
         let what = "teacher_logp";
-        assert_eq!(
-            of(&[-1.0]),
-            AlgoError::Length { what, sequence: 0, found: 1, expected: 2 }
-        );
+        assert_eq!(of(&[-1.0]), AlgoError::Length { what, sequence: 0, found: 1, expected: 2 });
     }
 }

@@ -53,7 +53,8 @@ impl ServerTeacher {
         observer: &dyn Observer,
     ) -> Result<Self, Failure> {
         let address = &config.dual_source.distill_server;
-        let failed = |err: &ChatError| Failure::Server {
+        let failed = |err: &ChatError| {
+            Failure::Server {
             message: format!(
                 "the server `{address}` cannot be the teacher of distillation: {}",
                 plain(&with_causes(err), CHARS)
@@ -61,6 +62,7 @@ impl ServerTeacher {
             hint: err.hint_for(SETTING).unwrap_or_else(|| {
                 format!("`{SETTING}` is the base address of a server that is running, as `vllm serve` prints it")
             }),
+        }
         };
         let seed = Seed::new(config.seed).derive("distillation", 0);
         let settings = Settings { api_url: address.clone(), ..Settings::of(&config.teacher, seed) };

@@ -281,8 +281,7 @@ impl Student {
     /// sequences takes.
     pub fn grpo_memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
         let weights = &config.dual_source;
-        let others =
-            [weights.teacher_sft_weight, weights.self_sft_weight, weights.distill_weight];
+        let others = [weights.teacher_sft_weight, weights.self_sft_weight, weights.distill_weight];
         let sources = 1 + others.into_iter().filter(|&weight| weight > 0.0).count() as u64;
         let mut training = self.sft_memory(config);
         training.gradients = training.gradients.saturating_mul(sources);

@@ -148,13 +148,10 @@ impl DualSourceConfig {
     pub(super) fn problems(&self) -> Vec<Problem> {
         let Self { distill_weight, distill_teacher, distill_server, .. } = self;
         let mut problems = Vec::new();
-        let mut problem = |key, message: String, hint| problems.push(Problem { key, message, hint });
-        let weights = [
-            self.grpo_weight,
-            self.teacher_sft_weight,
-            self.self_sft_weight,
-            *distill_weight,
-        ];
+        let mut problem =
+            |key, message: String, hint| problems.push(Problem { key, message, hint });
+        let weights =
+            [self.grpo_weight, self.teacher_sft_weight, self.self_sft_weight, *distill_weight];
         if weights.iter().sum::<f64>() <= 0.0 {
             let message = "all four weights are 0: there is nothing to learn from".to_owned();
             problem("dual_source", message, "give at least one of them a weight above 0");

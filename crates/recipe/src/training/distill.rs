@@ -44,10 +44,8 @@ fn local(
     let name = config.dual_source.distill_teacher.as_str();
     let found = find(name, &Around::of(config, observer))?;
     let model = found.open()?;
-    let own = NamedTokenizer {
-        model: &config.student.model_name,
-        tokenizer: &student.model.tokenizer,
-    };
+    let own =
+        NamedTokenizer { model: &config.student.model_name, tokenizer: &student.model.tokenizer };
     check_vocabulary(own, NamedTokenizer { model: name, tokenizer: &model.tokenizer })?;
     let positions = config.training.max_length as usize;
     if positions > model.config.positions {
@@ -61,6 +59,9 @@ fn local(
     let options = LoadOptions { weights: WeightFormat::Frozen, positions };
     let decoder = found.load(&model, student.decoder.device(), options)?;
     decoder.device().check().map_err(ModelFailure::from)?;
-    observer.note(&format_args!("the teacher of distillation: {name}, {} parameters", decoder.parameters().count().0));
+    observer.note(&format_args!(
+        "the teacher of distillation: {name}, {} parameters",
+        decoder.parameters().count().0
+    ));
     Ok(LocalTeacher::new(name, decoder))
 }

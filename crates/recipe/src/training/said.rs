@@ -61,8 +61,7 @@ pub(super) fn say_weights(config: &Config, taught: &str, observer: &dyn Observer
     if weights.distill_weight > 0.0 {
         let (local, server) = (&weights.distill_teacher, &weights.distill_server);
         let teacher = if local.is_empty() { server } else { local };
-        observer
-            .note(&format_args!("distillation {} from `{teacher}`", weights.distill_weight));
+        observer.note(&format_args!("distillation {} from `{teacher}`", weights.distill_weight));
     }
 }
 

@@ -202,7 +202,9 @@ impl ChatError {
                  public authority, so a server of your own is asked over http://"
             }
             Self::NoModels { .. } => "teacher.api_url usually ends in /v1/chat/completions",
-            Self::NoCompletions { .. } => "teacher.api_url is a base address that usually ends in /v1",
+            Self::NoCompletions { .. } => {
+                "teacher.api_url is a base address that usually ends in /v1"
+            }
             Self::NoPromptLogprobs { .. } => {
                 "`vllm serve MODEL` knows `prompt_logprobs` (0.6 or newer); hosted services do not return them"
             }

@@ -76,7 +76,7 @@ fn no_policy_gradient(history: &History, settings: &Settings) -> Option<DueAlarm
 /// The other sources' gradients decide where the student goes, ten steps in a row.
 fn sft_dominates(history: &History, settings: &Settings) -> Option<DueAlarm> {
     let Level { mean, .. } = history.last(SFT_LEADS)?;
-    let weights = settings.config.dual_source;
+    let weights = &settings.config.dual_source;
     (mean >= 1.0 && weights.grpo_weight > 0.0).then_some(())?;
     let named = [
         ("dual_source.teacher_sft_weight", weights.teacher_sft_weight),

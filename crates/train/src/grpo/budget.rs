@@ -40,10 +40,7 @@ pub(super) struct SourceWeights {
 }
 
 /// The weights of a step: those of the settings, unless the student is too far from the reference.
-pub(super) fn scaled_weights(
-    weights: &DualSourceConfig,
-    divergence: Option<f64>,
-) -> SourceWeights {
+pub(super) fn scaled_weights(weights: &DualSourceConfig, divergence: Option<f64>) -> SourceWeights {
     let budget = weights.kl_budget;
     let mut held = SourceWeights {
         teacher_sft: weights.teacher_sft_weight,

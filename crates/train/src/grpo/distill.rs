@@ -64,9 +64,7 @@ pub(super) fn is_on(config: &Config) -> bool {
 }
 
 /// The teacher of a training, if distillation has a weight.
-fn teacher<'a>(
-    training: &Grpo<'a>,
-) -> Result<Option<&'a dyn TokenTeacher>, TrainError> {
+fn teacher<'a>(training: &Grpo<'a>) -> Result<Option<&'a dyn TokenTeacher>, TrainError> {
     if !is_on(training.config) {
         return Ok(None);
     }

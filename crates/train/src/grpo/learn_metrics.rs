@@ -186,7 +186,11 @@ impl LearnMeasured {
 }
 
 /// Puts loss, norm and cosine of a source, where there are any.
-fn put_source(values: &mut Values, [loss, norm, cosine]: [Metric; 3], source: Option<SourceMeasured>) {
+fn put_source(
+    values: &mut Values,
+    [loss, norm, cosine]: [Metric; 3],
+    source: Option<SourceMeasured>,
+) {
     if let Some(source) = source {
         values.put_some(loss, source.loss.get());
         values.put(norm, source.norm);

@@ -158,7 +158,8 @@ fn steps(
         if let Some(model) = &process_model {
             measured.process = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
         }
-        let sampled = Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
+        let sampled =
+            Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
         let Some(mut batch) = batch_of(student, grpo, sampled, &mut measured)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));

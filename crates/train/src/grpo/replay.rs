@@ -103,14 +103,8 @@ mod tests {
             &[("b", [(9, 0.0), (10, 0.0)])],
         ];
         let none = Vec::<u32>::new;
-        assert_eq!(
-            replay_of(1, steps),
-            [none(), none(), vec![11, 12], vec![11], vec![13]]
-        );
-        assert_eq!(
-            replay_of(2, steps),
-            [none(), none(), vec![11, 12, 9], vec![11], vec![13, 12]]
-        );
+        assert_eq!(replay_of(1, steps), [none(), none(), vec![11, 12], vec![11], vec![13]]);
+        assert_eq!(replay_of(2, steps), [none(), none(), vec![11, 12, 9], vec![11], vec![13, 12]]);
         assert_eq!(replay_of(0, steps), vec![none(); 5]);
     }
 

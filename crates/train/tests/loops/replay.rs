@@ -54,9 +54,11 @@ fn tasks_that_are_no_longer_solved_are_learnt_from_their_last_success() {
     let without = school(0);
     without.grpo("run").unwrap();
     assert!(values(&without, "run", "self_sft/replayed").iter().all(|rows| rows.is_nan()));
-    assert!(!without.files("run", "outputs/final_model")["training_state.json"]
-        .windows(9)
-        .any(|text| text == b"successes"));
+    assert!(
+        !without.files("run", "outputs/final_model")["training_state.json"]
+            .windows(9)
+            .any(|text| text == b"successes")
+    );
 }
 
 #[test]
