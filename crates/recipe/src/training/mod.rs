@@ -1,4 +1,4 @@
-//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`], [`prm`] and [`ppo`].
+//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`], [`prm`], [`dpo`] and [`ppo`].
 //!
 //! ```text
 //! settings ─► files ─► environment ─► student ─► rows, plan ─► run directory ─► steps
@@ -7,6 +7,7 @@
 //! A run directory is created last, so that a training that cannot start leaves nothing behind.
 
 pub(crate) mod begin;
+pub mod dpo;
 pub mod grpo;
 pub(crate) mod inputs;
 mod left_out;

@@ -31,6 +31,9 @@ pub(super) const RM_LENGTH: &str = metric::RM_LENGTH_CORRELATION.name;
 pub(super) const RM_LABEL_LENGTH: &str = metric::RM_LABEL_LENGTH_CORRELATION.name;
 pub(super) const RM_SHORTER: &str = metric::RM_ACCURACY_CHOSEN_SHORTER.name;
 pub(super) const RM_SHORTER_PAIRS: &str = metric::RM_CHOSEN_SHORTER_PAIRS.name;
+pub(super) const DPO_MARGIN: &str = metric::DPO_MARGIN.name;
+pub(super) const DPO_CHOSEN_REWARD: &str = metric::DPO_CHOSEN_REWARD.name;
+pub(super) const DPO_CHOSEN_LOGP: &str = metric::DPO_CHOSEN_LOGP.name;
 /// The part of groups that are dead; made of the two below.
 pub(super) const DEAD: &str = "dead part";
 /// The parts that are dead since all rollouts pass, and since none does.
@@ -49,7 +52,7 @@ pub(super) const SKIPPED: &str = "skipped part";
 const SKIPPED_MINI_BATCHES: &str = metric::PPO_SKIPPED_MINI_BATCHES.name;
 const UPDATES: &str = metric::PPO_UPDATES.name;
 
-const WATCHED: [&str; 22] = [
+const WATCHED: [&str; 25] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -72,6 +75,9 @@ const WATCHED: [&str; 22] = [
     RM_SHORTER_PAIRS,
     PAID_LENGTH,
     EXPLAINED,
+    DPO_MARGIN,
+    DPO_CHOSEN_REWARD,
+    DPO_CHOSEN_LOGP,
 ];
 
 /// Metrics of PPO that mean what one of GRPO's does.

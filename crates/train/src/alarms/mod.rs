@@ -23,6 +23,7 @@
 //! | `rm_length_bias` | a reward model's scores of held-out pairs follow the length of replies |
 //! | `critic_explains_nothing` | a critic's baseline is worse than the mean of the returns |
 //! | `mini_batches_skipped` | more than half of the mini-batches are left out |
+//! | `chosen_logp_falls` | preference training makes chosen replies less likely, and rejected ones even less |
 //! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, five times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
@@ -30,12 +31,13 @@
 mod critic;
 mod format;
 mod history;
+mod preference;
 mod reward_model;
 mod rules;
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, PreferenceLoss};
 use whetstone_record::event::Suspect;
 
 use self::history::History;
@@ -71,6 +73,7 @@ pub(crate) fn no_suspects(_term: &str) -> Vec<Suspect> {
 pub(crate) struct Alarms {
     history: History,
     rules: Rules,
+    preference_loss: PreferenceLoss,
     /// The step at which each was due last, by what it is about.
     due: BTreeMap<String, u64>,
 }
@@ -90,7 +93,8 @@ impl Alarms {
             kl_budget: config.dual_source.kl_budget,
             has_partial_credit: !config.reward.needs_all_tests(),
         };
-        Self { rules, history: History::default(), due: BTreeMap::new() }
+        let preference_loss = config.dpo.loss;
+        Self { rules, preference_loss, history: History::default(), due: BTreeMap::new() }
     }
 
     /// Takes in the measurements of a step; returns the alarms that ring.
@@ -108,6 +112,7 @@ impl Alarms {
             .chain(of_reward_model)
             .chain(format::gain_is_format(&self.history))
             .chain(critic::all(&self.history).into_iter().flatten())
+            .chain(preference::chosen_logp_falls(&self.history, self.preference_loss))
             .filter_map(|found| self.ring(step, found, suspects))
             .collect()
     }

@@ -9,6 +9,7 @@ mod bad_input;
 mod budget;
 mod cuda;
 mod dead_groups;
+mod dpo;
 mod dynamic_sampling;
 mod first_step;
 mod going_on;
