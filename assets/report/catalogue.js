@@ -145,6 +145,43 @@ const REWARD_MODEL = [
   },
 ];
 
+const PREFERENCE = [
+  {
+    title: "Pairs in the right order", format: share, from: 0, to: 1,
+    series: [
+      ["dpo/accuracy", "pairs of the step", 1],
+      ["dpo/held_out_accuracy", "held-out pairs", 2],
+      ["dpo/held_out_accuracy_low", "95 % interval: lower end", 7],
+      ["dpo/held_out_accuracy_high", "95 % interval: upper end", 7],
+    ],
+    notes: [
+      "Pairs whose chosen reply has the higher implicit reward. It begins at half with a reference. If the step's pairs " +
+        "rise while held-out pairs do not, the policy learns them by heart.",
+    ],
+  },
+  {
+    title: "Implicit rewards",
+    series: [
+      ["dpo/chosen_reward", "chosen replies", 3],
+      ["dpo/rejected_reward", "rejected replies", 4],
+      ["dpo/margin", "lead of the chosen reply", 1],
+      ["dpo/held_out_margin", "lead on held-out pairs", 2],
+    ],
+    notes: [
+      "The loss sees the lead alone. If the reward of chosen replies falls below 0 as well, they become less likely than " +
+        "in the reference: raise dpo.sft_weight.",
+    ],
+  },
+  {
+    title: "Log-probabilities of replies",
+    series: [
+      ["dpo/chosen_logp", "chosen replies", 3],
+      ["dpo/rejected_logp", "rejected replies", 4],
+    ],
+    notes: ["Sums over the tokens of a reply, in nats. Steps have different pairs, so single steps jump."],
+  },
+];
+
 const PROCESS_MODEL = [
   {
     title: "Progress told apart", format: share, from: 0, to: 1,
@@ -199,6 +236,7 @@ const HEALTH = [
       ["self_sft/loss", "own best answers", 4],
       ["sft/loss", "traces", 3],
       ["rm/loss", "preference pairs", 5],
+      ["dpo/loss", "preference pairs", 5],
       ["prm/loss", "transitions", 6],
     ],
     notes: [
@@ -211,6 +249,8 @@ const HEALTH = [
         "The critic's loss is its mean squared error; the policy loss is near 0, since advantages are whitened.",
       (has) => has("rm/loss") &&
         "The loss on preference pairs begins at 0.69, that of a guess, and should fall.",
+      (has) => has("dpo/loss") &&
+        "The losses dpo and ipo begin at that of a policy that is its reference: 0.69, and 1 / (2 beta) squared.",
       (has) => has("prm/loss") &&
         "The loss on transitions begins at 0.69, that of a guess, and should fall.",
     ],
@@ -298,6 +338,7 @@ const HEALTH = [
       ["distill/grad_norm", "distillation", 2],
       ["sft/grad_norm", "traces", 3],
       ["rm/grad_norm", "preference pairs", 5],
+      ["dpo/grad_norm", "preference pairs", 5],
       ["prm/grad_norm", "transitions", 6],
     ],
     notes: ["Before clipping, each with its weight. A loss whose gradient dwarfs the others determines the update."],
@@ -325,6 +366,7 @@ const HEALTH = [
       ["train/lr", "learning rate", 7],
       ["sft/lr", "learning rate", 7],
       ["rm/lr", "learning rate", 7],
+      ["dpo/lr", "learning rate", 7],
       ["prm/lr", "learning rate", 7],
     ],
   },
@@ -354,11 +396,11 @@ const SPEED = [
 ];
 
 /** Every chart with the section that it stands in. */
-const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL, ...PROCESS_MODEL], health: HEALTH, speed: SPEED })
+const CATALOGUE = Object.entries({ learning: [...LEARNING, ...REWARD_MODEL, ...PREFERENCE, ...PROCESS_MODEL], health: HEALTH, speed: SPEED })
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "train/clipped_updates", "rollout/judged", "held_out/final_pass_rate", "held_out/gain", "held_out/gain_error", "grpo/effective_sample_size", "time/step_s", "code/timeouts", "code/no_code", "code/in_thinking", "code/own_test_failed", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "train/clipped_updates", "rollout/judged", "held_out/final_pass_rate", "held_out/gain", "held_out/gain_error", "grpo/effective_sample_size", "time/step_s", "code/timeouts", "code/no_code", "code/in_thinking", "code/own_test_failed", "held_out/tasks", "rm/held_out_pairs", "rm/chosen_shorter_pairs", "rm/pairs", "rm/tokens", "dpo/held_out_pairs", "dpo/pairs", "dpo/tokens", "prm/held_out_transitions", "prm/transitions", "prm/tokens", "process/transitions"]);
 const TERM_METRICS = ["reward/", "reward_failing/"];
 
 /** The order of verdicts, and which are alike enough to share a colour. */

@@ -10,6 +10,7 @@
 //! policy, kl, entropy   losses on rollouts; grpo and ppo are sums of them
 //! value                 the loss of a critic; explained_variance measures its fit
 //! bradley_terry         the loss of a reward model; pairwise measures its scores
+//! preference            DPO, IPO and SimPO: losses on pairs that train the policy itself
 //! binary                the loss of a process reward model, and what its probabilities are worth
 //! cross_entropy         the loss on traces
 //! distill               the reverse KL divergence from a teacher on sampled tokens
@@ -48,6 +49,7 @@ pub mod pairwise;
 pub mod pass_at_k;
 pub mod policy;
 pub mod ppo;
+pub mod preference;
 pub mod schedule;
 mod sequence;
 #[cfg(test)]

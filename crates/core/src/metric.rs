@@ -490,6 +490,63 @@ pub const RM_CHOSEN_SHORTER_PAIRS: Metric = metric(
     Unit::Count,
     "measured held-out pairs whose chosen reply is the shorter one",
 );
+pub const DPO_LOSS: Metric =
+    metric("dpo/loss", Unit::Loss, "loss of the step's pairs, before the update");
+pub const DPO_ACCURACY: Metric = metric(
+    "dpo/accuracy",
+    Unit::Fraction,
+    "pairs of the step whose chosen reply has the higher implicit reward, before the update",
+);
+pub const DPO_MARGIN: Metric = metric(
+    "dpo/margin",
+    Unit::Number,
+    "mean lead of the chosen reply's implicit reward, before the update",
+);
+pub const DPO_CHOSEN_REWARD: Metric =
+    metric("dpo/chosen_reward", Unit::Number, "mean implicit reward of the step's chosen replies");
+pub const DPO_REJECTED_REWARD: Metric = metric(
+    "dpo/rejected_reward",
+    Unit::Number,
+    "mean implicit reward of the step's rejected replies",
+);
+pub const DPO_CHOSEN_LOGP: Metric = metric(
+    "dpo/chosen_logp",
+    Unit::Nats,
+    "log-probability of a chosen reply, summed over its tokens",
+);
+pub const DPO_REJECTED_LOGP: Metric = metric(
+    "dpo/rejected_logp",
+    Unit::Nats,
+    "log-probability of a rejected reply, summed over its tokens",
+);
+pub const DPO_GRAD_NORM: Metric =
+    metric("dpo/grad_norm", Unit::Number, "norm of the gradient of the pairs before clipping");
+pub const DPO_LR: Metric = metric("dpo/lr", Unit::Number, "learning rate of the update");
+pub const DPO_PAIRS: Metric = metric("dpo/pairs", Unit::Count, "pairs of the step");
+pub const DPO_TOKENS: Metric =
+    metric("dpo/tokens", Unit::Count, "tokens of the step's pairs, prompts included");
+pub const DPO_HELD_OUT_ACCURACY: Metric = metric(
+    "dpo/held_out_accuracy",
+    Unit::Fraction,
+    "held-out pairs whose chosen reply has the higher implicit reward",
+);
+pub const DPO_HELD_OUT_ACCURACY_LOW: Metric = metric(
+    "dpo/held_out_accuracy_low",
+    Unit::Fraction,
+    "lower end of the 95 % interval of `dpo/held_out_accuracy`",
+);
+pub const DPO_HELD_OUT_ACCURACY_HIGH: Metric = metric(
+    "dpo/held_out_accuracy_high",
+    Unit::Fraction,
+    "upper end of the 95 % interval of `dpo/held_out_accuracy`",
+);
+pub const DPO_HELD_OUT_MARGIN: Metric = metric(
+    "dpo/held_out_margin",
+    Unit::Number,
+    "mean lead of the chosen reply's implicit reward on held-out pairs",
+);
+pub const DPO_HELD_OUT_PAIRS: Metric =
+    metric("dpo/held_out_pairs", Unit::Count, "held-out pairs that were measured");
 pub const PRM_LOSS: Metric =
     metric("prm/loss", Unit::Loss, "binary cross-entropy of the step's transitions");
 pub const PRM_ACCURACY: Metric = metric(
@@ -678,6 +735,22 @@ pub const ALL: &[Metric] = &[
     RM_ACCURACY_CHOSEN_LONGER,
     RM_ACCURACY_CHOSEN_SHORTER,
     RM_CHOSEN_SHORTER_PAIRS,
+    DPO_LOSS,
+    DPO_ACCURACY,
+    DPO_MARGIN,
+    DPO_CHOSEN_REWARD,
+    DPO_REJECTED_REWARD,
+    DPO_CHOSEN_LOGP,
+    DPO_REJECTED_LOGP,
+    DPO_GRAD_NORM,
+    DPO_LR,
+    DPO_PAIRS,
+    DPO_TOKENS,
+    DPO_HELD_OUT_ACCURACY,
+    DPO_HELD_OUT_ACCURACY_LOW,
+    DPO_HELD_OUT_ACCURACY_HIGH,
+    DPO_HELD_OUT_MARGIN,
+    DPO_HELD_OUT_PAIRS,
     PRM_LOSS,
     PRM_ACCURACY,
     PRM_POSITIVES,

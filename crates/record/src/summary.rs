@@ -15,7 +15,7 @@ use crate::overview::each_event;
 use crate::run_dir::RunView;
 
 /// Measurements of training data, whose first and last quarter are compared.
-const TRENDS: [Metric; 9] = [
+const TRENDS: [Metric; 12] = [
     metric::GRPO_MEAN_REWARD,
     metric::GRPO_PASS_RATE,
     metric::PPO_MEAN_REWARD,
@@ -23,15 +23,19 @@ const TRENDS: [Metric; 9] = [
     metric::SFT_LOSS,
     metric::RM_LOSS,
     metric::RM_ACCURACY,
+    metric::DPO_LOSS,
+    metric::DPO_ACCURACY,
+    metric::DPO_CHOSEN_REWARD,
     metric::PRM_LOSS,
     metric::PRM_ACCURACY,
 ];
 
 /// Measurements of held-out data, whose first and last value are compared.
-const HELD_OUT: [Metric; 5] = [
+const HELD_OUT: [Metric; 6] = [
     metric::HELD_OUT_PASS_RATE,
     metric::RM_HELD_OUT_ACCURACY,
     metric::RM_HELD_OUT_CALIBRATION_ERROR,
+    metric::DPO_HELD_OUT_ACCURACY,
     metric::PRM_HELD_OUT_AUC,
     metric::PRM_HELD_OUT_CALIBRATION_ERROR,
 ];

@@ -1,6 +1,6 @@
 //! Training: a student, what it learns from, and a record of everything.
 //!
-//! A loop reads as the pipeline: [`sft`] takes rows to an update, [`reward_model`] preference pairs,
+//! A loop reads as the pipeline: [`sft`] takes rows to an update, [`reward_model`] and [`dpo`] preference pairs,
 //! [`grpo`] takes tasks to rollouts, advantages and an update. What loops share is beside them:
 //! the [`student`], the [`optimizer`], the [`order`] of tasks, the [`plan`] of steps, and the
 //! [`session`], which is a run's events and checkpoints. [`alarms`] look at what is measured.
@@ -19,6 +19,7 @@
 pub mod alarms;
 pub mod card;
 mod clipping;
+pub mod dpo;
 mod error;
 mod example;
 pub mod grpo;
@@ -43,6 +44,7 @@ pub mod session;
 pub mod sft;
 mod sft_gradient;
 mod sft_rows;
+mod side_adapter;
 pub mod student;
 mod successes;
 pub mod teacher;

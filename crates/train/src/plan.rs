@@ -2,10 +2,12 @@
 // size: the plans of all trainings, with the lines of arithmetic that show them
 
 use whetstone_algo::schedule::{Schedule, warmup_steps};
-use whetstone_core::config::{Config, PrmConfig, RmConfig};
+use whetstone_core::config::{Config, DpoConfig, PrmConfig, RmConfig};
 
 use crate::error::TrainError;
 use crate::recorded::RecordedCounts;
+
+const NO_PAIR: &str = "there is no preference pair to learn from";
 
 /// Steps and what they are made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +42,7 @@ struct Items {
     iterations: u64,
 }
 
-/// Items that a score head is trained on.
+/// Items with a batch size, epochs and a learning rate of their own.
 #[derive(Clone, Copy)]
 struct ScoredItems {
     count: u64,
@@ -69,10 +71,22 @@ impl Plan {
     /// If there are none.
     pub fn rm(config: &Config, pairs: usize) -> Result<Self, TrainError> {
         if pairs == 0 {
-            let problem = "there is no preference pair to learn from".to_owned();
-            return Err(TrainError::Settings(problem));
+            return Err(TrainError::Settings(NO_PAIR.to_owned()));
         }
         let RmConfig { batch_size, epochs, learning_rate, .. } = config.rm;
+        Self::scored(config, ScoredItems { count: pairs as u64, batch_size, epochs, learning_rate })
+    }
+
+    /// A step learns from `dpo.batch_size` pairs, or from all of them if there are fewer.
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
+    pub fn dpo(config: &Config, pairs: usize) -> Result<Self, TrainError> {
+        if pairs == 0 {
+            return Err(TrainError::Settings(NO_PAIR.to_owned()));
+        }
+        let DpoConfig { batch_size, epochs, learning_rate, .. } = config.dpo;
         Self::scored(config, ScoredItems { count: pairs as u64, batch_size, epochs, learning_rate })
     }
 
@@ -91,7 +105,7 @@ impl Plan {
         Self::scored(config, ScoredItems { count, batch_size, epochs, learning_rate })
     }
 
-    /// The plan of a training of a score head.
+    /// The plan of a training on such items.
     fn scored(config: &Config, of: ScoredItems) -> Result<Self, TrainError> {
         let ScoredItems { count, batch_size, epochs, learning_rate } = of;
         let micro_batch = u64::from(config.training.per_device_train_batch_size);
@@ -112,7 +126,7 @@ impl Plan {
         Ok(Self { epochs, steps, accumulation: each_step.div_ceil(micro_batch), schedule, ..plan })
     }
 
-    /// The arithmetic of a training of a score head, in one line; `what` are its items.
+    /// The arithmetic of a training on such items, in one line; `what` they are.
     pub fn scored_arithmetic(&self, what: &str, by_epochs: bool) -> String {
         let Self { items, epochs, items_per_step, steps, .. } = self;
         if by_epochs {
@@ -372,6 +386,16 @@ mod tests {
         let plan = Plan::rm(&config, 100).unwrap();
         assert_eq!((plan.steps, plan.schedule.total_steps), (7, 7));
         assert!(matches!(Plan::rm(&config, 0), Err(TrainError::Settings(_))));
+    }
+
+    #[test]
+    fn so_has_a_policy_on_preference_pairs() {
+        let mut config = Config::default();
+        config.dpo.epochs = 3;
+        let plan = Plan::dpo(&config, 100).unwrap();
+        assert_eq!((plan.items_per_step, plan.steps, plan.accumulation), (32, 10, 16));
+        assert_eq!(plan.schedule.peak.to_bits(), 1e-5_f64.to_bits());
+        assert!(matches!(Plan::dpo(&config, 0), Err(TrainError::Settings(_))));
     }
 
     #[test]

@@ -237,11 +237,35 @@ impl Student {
 
     /// Bytes that learning from traces takes.
     pub fn sft_memory(&self, config: &Config) -> Plan {
+        self.training_memory(config, config.training.per_device_train_batch_size as usize)
+    }
+
+    /// Bytes that learning from so many sequences at a time takes.
+    fn training_memory(&self, config: &Config, sequences: usize) -> Plan {
         let purpose = match self.adapter {
             Some(_) => Purpose::Lora(&config.lora, keep(config)),
             None => Purpose::Full(keep(config)),
         };
-        self.memory(config, config.training.per_device_train_batch_size as usize, purpose)
+        self.memory(config, sequences, purpose)
+    }
+
+    /// Bytes that DPO takes: two sequences a pair, and the reference where it is not the student without its adapter.
+    pub fn dpo_memory(&self, config: &Config) -> Plan {
+        let pairs = config.training.per_device_train_batch_size as usize;
+        let mut plan = self.training_memory(config, 2 * pairs);
+        if self.adapter.is_none() && config.dpo.loss.has_reference() {
+            plan.weights = plan.weights.saturating_mul(2);
+        }
+        plan
+    }
+
+    /// [`Self::check_sft_room`] for DPO.
+    ///
+    /// # Errors
+    ///
+    /// If it has no room; the error says what takes most.
+    pub(crate) fn check_dpo_room(&self, config: &Config) -> Result<(), TrainError> {
+        check_room(&self.dpo_memory(config), self.decoder.device().room_bytes())
     }
 
     /// Bytes that learning from preference pairs takes: two sequences a pair, and no logits.

@@ -47,6 +47,7 @@ pub const SECTIONS: &[Section] = &[
             "docs/guides/rewards.md",
             "docs/guides/learn-from-a-file.md",
             "docs/guides/distill.md",
+            "docs/guides/dpo.md",
             "docs/guides/reward-models.md",
             "docs/guides/process-rewards.md",
             "docs/guides/ppo.md",

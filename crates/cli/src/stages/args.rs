@@ -116,6 +116,7 @@ Kinds of stages, what each takes from the stages before it, and what it makes:
   score     rollouts, tasks -> rollouts        whet score
   pairs     rollouts or traces, tasks? -> pairs, held_out_pairs      whet data pairs
   rm        pairs, held_out_pairs?, model? -> reward_model           whet train rm
+  dpo       pairs, held_out_pairs?, model? -> model                  whet train dpo
   grpo      tasks, traces?, held_out?, model? -> model, rollouts     whet train grpo
   ppo       tasks, reward_model?, held_out?, model? -> model, rollouts   whet train ppo
   eval      held_out, model?                   whet eval

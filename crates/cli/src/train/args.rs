@@ -49,6 +49,15 @@ pub enum TrainCommand {
     #[command(after_long_help = RM_HELP)]
     Rm(RmArgs),
 
+    /// Train the student on preference pairs, with DPO, IPO or SimPO
+    ///
+    /// Makes the chosen reply of a pair more likely than the rejected one, measured against the reference: the
+    /// student without its adapter, or with the adapter that `--from` names. No reward model and no
+    /// sampling takes part. Some pairs are held out, and the part of them that the policy orders as labelled
+    /// is measured.
+    #[command(after_long_help = DPO_HELP)]
+    Dpo(DpoArgs),
+
     /// Train a process reward model on the transitions of scored episodes
     ///
     /// Gives the student a score head, and trains it with a LoRA adapter to say how likely a transition
@@ -77,6 +86,26 @@ At the end it prints what was measured on all held-out pairs, with 95 % interval
 order, the lead of the chosen reply, the calibration error and the Brier score of sigmoid(chosen -
 rejected), and how much scores follow length. The alarms `rm_length_bias` and `rm_at_chance` ring during
 training; `docs/guides/reward-models.md` explains all of it.
+
+Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
+
+const DPO_HELP: &str = "\
+Examples:
+  whet train dpo --pairs data/pairs.jsonl --run dpo-1 --set student.model_name=models/student
+  whet train dpo --pairs data/pairs.jsonl --held-out-pairs data/pairs.val.jsonl --run dpo-1
+  whet train dpo --run dpo-1 --from runs/sft-1   begin with a fine-tuned student, which is the reference
+  whet train dpo --run ipo-1 --set dpo.loss=ipo
+  whet train dpo --run simpo-1 --set dpo.loss=simpo --set dpo.beta=2 --set dpo.simpo_gamma=1
+  whet train dpo --run dpo-1 --dry-run           print the plan, its memory and an estimated time
+  whet train dpo --run dpo-1 --resume            resume after an interruption, a crash or a kill -9
+
+A line of the file has a `prompt` (messages), a `chosen` and a `rejected` reply; `whet data pairs` makes one
+from judged replies or from a file of another form. Pairs with a sequence longer than `training.max_length`
+are left out and counted. Settings begin with `dpo.`, those of micro-batches, schedule and checkpoints with
+`training.`, those of the adapter with `lora.`.
+
+The alarm `chosen_logp_falls` rings where the policy makes chosen replies less likely too; `docs/guides/dpo.md`
+explains the settings and the metrics.
 
 Exit codes: 0 done, 2 wrong usage, config or input, 3 something broke, 130 stopped by Ctrl-C: `--resume` resumes.";
 
@@ -390,6 +419,30 @@ pub struct RmArgs {
 }
 
 impl RmArgs {
+    /// The files that are given.
+    pub(super) fn files(&self) -> Files {
+        let (pairs, held_out_pairs) = (self.pairs.clone(), self.held_out_pairs.clone());
+        Files { pairs, held_out_pairs, ..Files::default() }
+    }
+}
+
+/// `whet train dpo`.
+#[derive(Debug, Args)]
+pub struct DpoArgs {
+    /// Preference pairs, one JSON object per line [default: `data/pairs.jsonl`, or with `--resume` the run's]
+    #[arg(long, value_name = "FILE")]
+    pub pairs: Option<PathBuf>,
+
+    /// Preference pairs to measure by, of other tasks or prompts [default: `dpo.held_out_fraction` of the pairs]
+    #[arg(long, value_name = "FILE")]
+    pub held_out_pairs: Option<PathBuf>,
+
+    /// Arguments of every kind of training.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl DpoArgs {
     /// The files that are given.
     pub(super) fn files(&self) -> Files {
         let (pairs, held_out_pairs) = (self.pairs.clone(), self.held_out_pairs.clone());

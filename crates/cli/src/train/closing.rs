@@ -87,6 +87,8 @@ fn name(metric: &str) -> String {
         (metric::PPO_MEAN_REWARD, "reward"),
         (metric::RM_ACCURACY, "accuracy"),
         (metric::RM_HELD_OUT_ACCURACY, "accuracy"),
+        (metric::DPO_ACCURACY, "accuracy"),
+        (metric::DPO_HELD_OUT_ACCURACY, "accuracy"),
         (metric::PRM_ACCURACY, "accuracy"),
         (metric::PRM_HELD_OUT_AUC, "AUC"),
         (metric::RM_HELD_OUT_CALIBRATION_ERROR, "calibration error"),

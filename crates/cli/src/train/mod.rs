@@ -7,7 +7,7 @@ pub(crate) mod stop;
 pub(crate) mod view;
 
 use whetstone_recipe::dry_run::Outcome;
-use whetstone_recipe::training::{grpo, ppo, prm, rm, sft};
+use whetstone_recipe::training::{dpo, grpo, ppo, prm, rm, sft};
 
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
@@ -29,6 +29,9 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
         }
         TrainCommand::Rm(args) => {
             (&args.run, rm::run(&args.run.request(), &args.files(), &stop, &printer)?)
+        }
+        TrainCommand::Dpo(args) => {
+            (&args.run, dpo::run(&args.run.request(), &args.files(), &stop, &printer)?)
         }
         TrainCommand::Prm(args) => {
             (&args.run, prm::run(&args.run.request(), &args.files(), &stop, &printer)?)

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 165] = [
+const DEFAULTS: [(&str, &str); 176] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -142,6 +142,17 @@ const DEFAULTS: [(&str, &str); 165] = [
     ("prm.held_out_fraction", "0.1"),
     ("prm.eval_steps", "20"),
     ("prm.eval_transitions", "500"),
+    ("dpo.loss", "\"dpo\""),
+    ("dpo.beta", "0.1"),
+    ("dpo.label_smoothing", "0.0"),
+    ("dpo.simpo_gamma", "1.0"),
+    ("dpo.sft_weight", "0.0"),
+    ("dpo.learning_rate", "0.00001"),
+    ("dpo.epochs", "1"),
+    ("dpo.batch_size", "32"),
+    ("dpo.held_out_fraction", "0.1"),
+    ("dpo.eval_steps", "10"),
+    ("dpo.eval_pairs", "200"),
     ("training.num_train_epochs", "3"),
     ("training.max_steps", "0"),
     ("training.per_device_train_batch_size", "2"),

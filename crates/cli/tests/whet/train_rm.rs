@@ -28,7 +28,7 @@ const SMALL: [&str; 6] = [
 ];
 
 /// Pairs of forty tasks: the better reply has a `1` where the other has a `0`.
-fn pairs(count: usize) -> String {
+pub(crate) fn pairs(count: usize) -> String {
     let line = |at: usize| {
         let rest = &"abcdefgh"[at % 5..at % 5 + 3];
         let pair = json!({
@@ -209,7 +209,7 @@ pub(crate) fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) -> bo
 }
 
 /// Measurements of every step, without what clocks say.
-fn measured(run: &Path) -> Vec<Value> {
+pub(crate) fn measured(run: &Path) -> Vec<Value> {
     let metrics = records(&run.join("events.jsonl")).into_iter();
     let plain = |mut event: Value| {
         let values = event["values"].as_object_mut().expect("measurements");

@@ -13,6 +13,7 @@
 
 mod algorithm;
 mod around;
+mod dpo;
 mod grpo;
 mod model;
 mod ppo;
@@ -34,6 +35,7 @@ pub use around::{
     DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, QuickstartConfig, RunConfig, SandboxConfig,
     Sanitize,
 };
+pub use dpo::{DpoConfig, PreferenceLoss};
 pub use grpo::{
     AdvantageBy, AdvantageOf, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy,
 };
@@ -82,6 +84,8 @@ pub struct Config {
     pub rm: RmConfig,
     /// The training of a process reward model on the transitions of episodes.
     pub prm: PrmConfig,
+    /// The training of the student on preference pairs.
+    pub dpo: DpoConfig,
     /// The optimizer, its schedule and its batches.
     pub training: TrainingConfig,
     /// How `whet eval` samples and reports.
@@ -120,6 +124,7 @@ impl Default for Config {
             dual_source: DualSourceConfig::default(),
             rm: RmConfig::default(),
             prm: PrmConfig::default(),
+            dpo: DpoConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
             held_out: HeldOutConfig::default(),
@@ -144,6 +149,7 @@ impl Config {
         problems.extend(self.ppo.problems());
         problems.extend(self.reward.problems());
         problems.extend(self.training.problem());
+        problems.extend(self.dpo.problems());
         problems
     }
 

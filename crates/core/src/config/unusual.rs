@@ -21,6 +21,7 @@ pub(super) fn warnings(config: &Config) -> Vec<Problem> {
         ("ppo.critic_learning_rate", config.ppo.critic_learning_rate),
         ("rm.learning_rate", config.rm.learning_rate),
         ("prm.learning_rate", config.prm.learning_rate),
+        ("dpo.learning_rate", config.dpo.learning_rate),
     ];
     let temperatures = [
         ("grpo.temperature", config.grpo.temperature),
@@ -49,6 +50,7 @@ pub(super) fn warnings(config: &Config) -> Vec<Problem> {
         hint: "0 to 0.2 is usual",
     }));
     warnings.extend(heavier_sources(config));
+    warnings.extend(config.dpo.unusual_beta());
     warnings
 }
 
@@ -82,6 +84,7 @@ fn above<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PreferenceLoss;
 
     #[test]
     fn cross_entropies_beside_a_constant_divisor_are_warned_of() {
@@ -103,6 +106,16 @@ mod tests {
         config.dual_source.self_sft_weight = 0.2;
         config.dual_source.grpo_weight = 0.0;
         assert!(keys(&config).is_empty(), "nothing beside them");
+    }
+
+    #[test]
+    fn a_beta_of_another_loss_is_warned_of() {
+        let mut config = Config::default();
+        assert_eq!(warnings(&config), []);
+        config.dpo.loss = PreferenceLoss::SimPo;
+        assert_eq!(warnings(&config)[0].key, "dpo.beta");
+        config.dpo.beta = 2.0;
+        assert_eq!(warnings(&config), []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::job::Kind;
 use super::what::What;
 use super::{
-    data, eval, grpo, new_model, pairs, ppo, prm, rm, sample, score, sft, teach, validate,
+    data, dpo, eval, grpo, new_model, pairs, ppo, prm, rm, sample, score, sft, teach, validate,
 };
 
 /// The kinds, in the order of the pipeline.
@@ -17,6 +17,7 @@ pub static KINDS: &[&Kind] = &[
     &score::KIND,
     &pairs::KIND,
     &rm::KIND,
+    &dpo::KIND,
     &prm::KIND,
     &grpo::KIND,
     &ppo::KIND,

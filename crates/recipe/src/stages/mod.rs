@@ -13,6 +13,7 @@
 mod changed;
 mod data;
 mod digest;
+mod dpo;
 mod dry_run;
 mod eval;
 mod grpo;

@@ -25,6 +25,12 @@ pub(super) const TASKS: &str = "data/train.jsonl";
 /// The traces of a new run, unless others are named.
 pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
 
+/// A run to resume that was stopped before its inputs were kept.
+pub(super) const NONE_RECORDED: Failure = Failure::Usage {
+    problem: "the run was stopped before its input files were recorded",
+    hint: "nothing was learnt yet: remove its directory, and start it again without `--resume`",
+};
+
 /// The inputs that a resumed run was started with; `None` for a new run, and for one from before
 /// inputs were kept. A run that was not begun has nothing to resume.
 pub(super) fn known(request: &RunRequest, config: &Config) -> Result<Option<Known>, Failure> {

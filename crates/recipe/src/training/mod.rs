@@ -1,4 +1,4 @@
-//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`], [`prm`] and [`ppo`].
+//! A training from its settings and files to its final model: [`sft`], [`grpo`], [`rm`], [`prm`], [`dpo`] and [`ppo`].
 //!
 //! ```text
 //! settings ─► files ─► environment ─► student ─► rows, plan ─► run directory ─► steps
@@ -8,6 +8,7 @@
 
 pub(crate) mod begin;
 mod distill;
+pub mod dpo;
 pub mod grpo;
 pub(crate) mod inputs;
 mod left_out;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use whetstone_core::config::Config;
 use whetstone_core::jsonl::{Numbered, Records};
 use whetstone_core::preference::Preference;
 use whetstone_train::TrainError;
@@ -41,14 +40,15 @@ pub fn read_pairs(path: &Path) -> Result<Vec<Preference>, Failure> {
     Ok(pairs)
 }
 
-/// The pairs of a training: those of a second file are measured by, or else a part of the first.
+/// The pairs of a training: those of a second file are measured by, or else a `fraction` of the first.
 pub(super) fn split(
     pairs: &Path,
     held_out: Option<&Path>,
-    config: &Config,
+    fraction: f64,
+    seed: u64,
 ) -> Result<Split, Failure> {
     let train = read_pairs(pairs)?;
-    let Some(path) = held_out else { return Ok(hold_out(train, config)?) };
+    let Some(path) = held_out else { return Ok(hold_out(train, fraction, seed)?) };
     let held_out = read_pairs(path)?;
     if let Some(pair) = shared(&train, &held_out) {
         let of = pair.task_id.as_ref().map_or_else(

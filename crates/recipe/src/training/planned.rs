@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use whetstone_core::config::Config;
+use whetstone_train::dpo::Dpo;
 use whetstone_train::grpo::Source;
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
 use whetstone_train::ppo::Ppo;
 use whetstone_train::probe::Probe;
 use whetstone_train::process_reward::Prm;
-use whetstone_train::reward_model::Rm;
+use whetstone_train::reward_model::{Rm, TokenPair};
 use whetstone_train::{Example, SampledSequences, Student, TrainError};
 
 use super::End;
@@ -25,6 +26,12 @@ pub(crate) struct Planned<'a> {
     pub(crate) student: &'a Student,
     pub(crate) config: &'a Config,
     pub(crate) plan: &'a Plan,
+}
+
+/// Pairs to learn from, and to measure by.
+struct TokenSplit<'a> {
+    pairs: &'a [TokenPair],
+    held_out: &'a [TokenPair],
 }
 
 impl Planned<'_> {
@@ -45,9 +52,28 @@ impl Planned<'_> {
 
     /// The plan of `whet train rm` with the pairs of these files.
     pub(super) fn rm(&self, training: &Rm<'_>, files: &Files) -> DryRun {
-        let (plan, config) = (self.plan, self.config);
         let mut whole = DryRun::of("whet train rm");
         let (pairs, held_out) = (training.pairs, training.held_out);
+        self.pairs(TokenSplit { pairs, held_out }, files, &mut whole);
+        whole.memory("to train", &self.student.rm_memory(self.config));
+        self.run(&mut whole, "settings, events, checkpoints, the reward model");
+        whole
+    }
+
+    /// The plan of `whet train dpo` with the pairs of these files.
+    pub(super) fn dpo(&self, training: &Dpo<'_>, files: &Files) -> DryRun {
+        let mut whole = DryRun::of("whet train dpo");
+        let (pairs, held_out) = (training.pairs, training.held_out);
+        self.pairs(TokenSplit { pairs, held_out }, files, &mut whole);
+        whole.memory("to train", &self.student.dpo_memory(self.config));
+        self.run(&mut whole, "settings, events, checkpoints, the final model");
+        whole
+    }
+
+    /// Pairs to learn from and to measure by, and their arithmetic.
+    fn pairs(&self, split: TokenSplit<'_>, files: &Files, whole: &mut DryRun) {
+        let TokenSplit { pairs, held_out } = split;
+        let (plan, config) = (self.plan, self.config);
         for (path, what) in [
             (&files.pairs, format!("{} to learn from", counted(pairs.len(), "pair"))),
             (&files.held_out_pairs, format!("{} to measure by", counted(held_out.len(), "pair"))),
@@ -62,9 +88,6 @@ impl Planned<'_> {
         let tokens: usize = pairs.iter().map(|pair| pair.chosen.len() + pair.rejected.len()).sum();
         whole.count("tokens", tokens as u64 * plan.steps * plan.items_per_step / plan.items.max(1));
         whole.does(plan.scored_arithmetic("pairs", config.training.max_steps == 0));
-        whole.memory("to train", &self.student.rm_memory(config));
-        self.run(&mut whole, "settings, events, checkpoints, the reward model");
-        whole
     }
 
     /// The plan of `whet train prm` with the episodes of these files.

@@ -54,7 +54,7 @@ pub fn run(
     let known = inputs::known(request, config)?;
     let files = match &known {
         Some(known) => known.files(given)?,
-        None if request.resume => return Err(NO_INPUTS),
+        None if request.resume => return Err(inputs::NONE_RECORDED),
         None if given.episodes.is_empty() => return Err(NO_EPISODES),
         None => {
             let adapter = adapter.as_deref().map(|dir| dir.join(WEIGHTS_FILE));
@@ -125,11 +125,6 @@ pub fn run(
         arithmetic,
     }))
 }
-
-const NO_INPUTS: Failure = Failure::Usage {
-    problem: "the run was stopped before its input files were recorded",
-    hint: "nothing was learnt yet: remove its directory, and start it again without `--resume`",
-};
 
 const NO_EPISODES: Failure = Failure::Usage {
     problem: "no episodes are named",

@@ -49,7 +49,7 @@ pub fn run(
     let known = inputs::known(request, config)?;
     let files = match &known {
         Some(known) => known.files(given)?,
-        None if request.resume => return Err(NO_INPUTS),
+        None if request.resume => return Err(inputs::NONE_RECORDED),
         None => {
             let pairs = Some(given.pairs.clone().unwrap_or_else(|| PAIRS.into()));
             let adapter = adapter.as_deref().map(|dir| dir.join(WEIGHTS_FILE));
@@ -57,7 +57,8 @@ pub fn run(
         }
     };
     let path = files.pairs.as_deref().unwrap_or(Path::new(PAIRS));
-    let pairs = split(path, files.held_out_pairs.as_deref(), config)?;
+    let (fraction, seed) = (config.rm.held_out_fraction, config.seed);
+    let pairs = split(path, files.held_out_pairs.as_deref(), fraction, seed)?;
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     // The directory of the adapter to begin with, where there is no checkpoint yet.
@@ -118,11 +119,6 @@ pub fn run(
         arithmetic,
     }))
 }
-
-const NO_INPUTS: Failure = Failure::Usage {
-    problem: "the run was stopped before its input files were recorded",
-    hint: "nothing was learnt yet: remove its directory, and start it again without `--resume`",
-};
 
 /// Says what a reward model is worth, and what makes that doubtful.
 fn say_facts(facts: &Facts, observer: &dyn Observer) {

@@ -33,6 +33,9 @@ pub(super) const RM_LENGTH: &str = metric::RM_LENGTH_CORRELATION.name;
 pub(super) const RM_LABEL_LENGTH: &str = metric::RM_LABEL_LENGTH_CORRELATION.name;
 pub(super) const RM_SHORTER: &str = metric::RM_ACCURACY_CHOSEN_SHORTER.name;
 pub(super) const RM_SHORTER_PAIRS: &str = metric::RM_CHOSEN_SHORTER_PAIRS.name;
+pub(super) const DPO_MARGIN: &str = metric::DPO_MARGIN.name;
+pub(super) const DPO_CHOSEN_REWARD: &str = metric::DPO_CHOSEN_REWARD.name;
+pub(super) const DPO_CHOSEN_LOGP: &str = metric::DPO_CHOSEN_LOGP.name;
 /// The part of groups that are dead; made of the two below.
 pub(super) const DEAD: &str = "dead part";
 /// The parts that are dead since all rollouts pass, and since none does.
@@ -61,7 +64,7 @@ pub(super) const EXPLAINED: &str = metric::PPO_EXPLAINED_VARIANCE.name;
 /// The part of a step's mini-batches that was left out; made of the two below.
 pub(super) const SKIPPED: &str = "skipped part";
 
-const WATCHED: [&str; 28] = [
+const WATCHED: [&str; 31] = [
     REWARD,
     PASS,
     ENTROPY,
@@ -90,6 +93,9 @@ const WATCHED: [&str; 28] = [
     UPDATE_KL,
     CLIPPED,
     EFFECTIVE_SAMPLE,
+    DPO_MARGIN,
+    DPO_CHOSEN_REWARD,
+    DPO_CHOSEN_LOGP,
 ];
 
 /// Metrics of other trainings that mean what one of GRPO's does.

@@ -33,6 +33,7 @@
 //! | `lengths_diverge` | completions that fail and those that pass grow apart in length |
 //! | `repetition` | more than a tenth of the completions end in a loop |
 //! | `judge_fails` | more than two in a hundred rollouts could not be judged |
+//! | `chosen_logp_falls` | preference training makes chosen replies less likely, and rejected ones even less |
 //! | `rm_at_chance` | a reward model orders held-out pairs no better than chance, five times in a row |
 //!
 //! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
@@ -42,6 +43,7 @@ mod due;
 mod format;
 mod held_out;
 mod history;
+mod preference;
 mod reward_model;
 mod rules;
 mod samples;
@@ -137,6 +139,7 @@ fn due_after(history: &History, settings: &Settings) -> Vec<DueAlarm> {
         .chain(reward_model::all(history).into_iter().flatten())
         .chain(format::gain_is_format(history, settings))
         .chain(critic::all(history, settings).into_iter().flatten())
+        .chain(preference::chosen_logp_falls(history, settings.config.dpo.loss))
         .collect()
 }
 

@@ -9,22 +9,21 @@
 //!
 //! A checkpoint has each of them in a folder of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use whetstone_core::config::{Critic, Trained};
 use whetstone_core::seed::Seed;
-use whetstone_model::adapter::AdapterSettings;
 use whetstone_model::decoder::{AdapterId, ParameterId};
 
 use super::Ppo;
 use crate::error::{CheckpointError, TrainError};
 use crate::rollouts::paid::RewardAdapter;
 use crate::rollouts::process::ProcessAdapter;
-use crate::student::{Companion, Student};
+use crate::side_adapter::{Origin, add_adapter, add_reference};
+use crate::student::Student;
 
-/// Folders of a checkpoint.
+/// The folder of the critic in a checkpoint.
 const CRITIC: &str = "critic";
-const REFERENCE: &str = "reference";
 
 /// The models of a training, as adapters of the student's decoder.
 #[derive(Debug)]
@@ -60,22 +59,18 @@ impl Models {
                 let saved = folder(CRITIC);
                 let from = saved.as_deref().or(ppo.initial);
                 let seed = Seed::new(config.seed).derive("critic", 0);
-                let id = add(student, CRITIC, from, seed)?;
+                let id = add_adapter(student, CRITIC, from, seed)?;
                 add_value_head(student, saved.as_deref())?;
                 Some(id)
             }
         };
-        let saved: Option<PathBuf> = folder(REFERENCE).filter(|dir| dir.is_dir());
-        let begins = if ppo.checkpoint.is_some() { saved.as_deref() } else { ppo.initial };
-        let reference = match begins.filter(|_| config.ppo.kl_coef > 0.0) {
-            None => None,
-            Some(dir) => {
-                let id = add(student, REFERENCE, Some(dir), Seed::new(0))?;
-                student.decoder.train_adapter(id, false);
-                Some(id)
-            }
-        };
         student.decoder.activate(policy);
+        let reference = if config.ppo.kl_coef > 0.0 {
+            let Ppo { checkpoint, initial, .. } = *ppo;
+            add_reference(student, Origin { checkpoint, initial })?
+        } else {
+            None
+        };
         let reward_model = RewardAdapter::open(student, config, ppo.reward_model, ppo.checkpoint)?;
         let process_model =
             ProcessAdapter::open(student, config, ppo.process_model, ppo.checkpoint)?;
@@ -104,31 +99,6 @@ impl Models {
         student.decoder.activate(self.policy);
         done
     }
-}
-
-/// Adds an adapter: that of a directory, or a new one.
-fn add(
-    student: &mut Student,
-    name: &'static str,
-    from: Option<&Path>,
-    seed: Seed,
-) -> Result<AdapterId, TrainError> {
-    let id = student.decoder.new_adapter(name);
-    let settings = student.adapter_settings().clone();
-    let settings = match from {
-        None => {
-            student.decoder.add_adapter_like(&settings, seed.get());
-            settings
-        }
-        Some(dir) => {
-            let found = student.decoder.load_adapter(dir);
-            let found =
-                found.map_err(|err| TrainError::damaged(dir, CheckpointError::Adapter(err)))?;
-            AdapterSettings { base: settings.base, ..found }
-        }
-    };
-    student.companions.push(Companion { folder: name, adapter: id, settings, facts: None });
-    Ok(id)
 }
 
 /// Gives the active adapter the value head of a checkpoint, or a new one.

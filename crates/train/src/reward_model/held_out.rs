@@ -61,17 +61,21 @@ pub fn score_pairs(
 
 /// The pairs of a measurement during training: the same ones each time.
 pub(super) fn chosen<'p>(pairs: &'p [TokenPair], config: &Config) -> Vec<&'p TokenPair> {
-    let seed = Seed::new(config.seed).derive("measured pairs", 0);
-    let mut order = shuffled(seed, 0, pairs.len());
-    order.truncate(config.rm.eval_pairs as usize);
-    order.sort_unstable();
-    order.into_iter().map(|at| &pairs[at]).collect()
+    let places = measured_places(config.seed, pairs.len(), config.rm.eval_pairs);
+    places.into_iter().map(|at| &pairs[at]).collect()
 }
 
-/// Whether a step is followed by a measurement.
-pub(super) fn is_due(config: &Config, step: u64, steps: u64) -> bool {
-    let every = u64::from(config.rm.eval_steps);
-    step == steps || (every > 0 && step.is_multiple_of(every))
+/// The places of the pairs of a measurement during training, at most `limit` of `count`.
+pub(crate) fn measured_places(seed: u64, count: usize, limit: u32) -> Vec<usize> {
+    let mut order = shuffled(Seed::new(seed).derive("measured pairs", 0), 0, count);
+    order.truncate(limit as usize);
+    order.sort_unstable();
+    order
+}
+
+/// Whether a step is followed by a measurement, of which there is one `every` so many steps.
+pub(crate) fn is_due(every: u32, step: u64, steps: u64) -> bool {
+    step == steps || (every > 0 && step.is_multiple_of(u64::from(every)))
 }
 
 /// Adds the figures to a step's metrics.

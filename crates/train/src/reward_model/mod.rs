@@ -12,7 +12,7 @@
 pub(crate) mod adapter;
 pub(crate) mod error;
 pub(crate) mod facts;
-mod held_out;
+pub(crate) mod held_out;
 pub(crate) mod kind;
 mod pair;
 pub(crate) mod pass;
@@ -128,7 +128,7 @@ fn steps(student: &mut Student, session: &mut Session, rm: &Rm<'_>) -> Result<En
         let mut values = values(&pairs, scores);
         values.insert(metric::RM_GRAD_NORM.name.to_owned(), updated.norm);
         values.insert(metric::RM_LR.name.to_owned(), lr);
-        if held_out::is_due(rm.config, step, plan.steps) {
+        if held_out::is_due(rm.config.rm.eval_steps, step, plan.steps) {
             let is_last = step == plan.steps;
             let all: Vec<&TokenPair> = rm.held_out.iter().collect();
             let measured = if is_last { &all } else { &measured_pairs };
@@ -187,7 +187,7 @@ pub fn probe(student: &mut Student, rm: &Rm<'_>) -> Result<Option<Probe>, TrainE
     let measured = held_out::chosen(rm.held_out, rm.config);
     held_out::measure(&student.decoder, &measured, rm.config, rm.watch)?;
     let steps = plan.steps.saturating_sub(progress.step);
-    let due = |step: &u64| held_out::is_due(rm.config, *step, plan.steps);
+    let due = |step: &u64| held_out::is_due(rm.config.rm.eval_steps, *step, plan.steps);
     Ok(Some(Probe {
         step,
         parts: Vec::new(),
@@ -271,7 +271,7 @@ fn facts(student: &Student, rm: &Rm<'_>, figures: &Figures) -> Result<Facts, Tra
 
 /// A batch that could not be learnt from.
 #[derive(Serialize)]
-struct SavedPairs<'a> {
+pub(crate) struct SavedPairs<'a> {
     pairs: Vec<SavedPair<'a>>,
 }
 
@@ -282,7 +282,7 @@ struct SavedPair<'a> {
     margin: f64,
 }
 
-fn saved<'a>(pairs: &[&'a TokenPair]) -> SavedPairs<'a> {
+pub(crate) fn saved<'a>(pairs: &[&'a TokenPair]) -> SavedPairs<'a> {
     let of = |pair: &&'a TokenPair| SavedPair {
         chosen: &pair.chosen,
         rejected: &pair.rejected,

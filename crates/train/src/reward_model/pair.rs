@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use whetstone_core::config::Config;
 use whetstone_core::preference::Preference;
 use whetstone_core::seed::Seed;
 use whetstone_data::rows::Tokens;
@@ -110,13 +109,17 @@ pub fn token_pairs(
     Ok(made)
 }
 
-/// Holds out a fraction of the pairs, whole tasks or prompts at a time. Which ones depends on the seed
+/// Holds out a `fraction` of the pairs, whole tasks or prompts at a time. Which ones depends on the seed
 /// and their names, not on the order of the file.
 ///
 /// # Errors
 ///
 /// If all pairs are of one task or prompt.
-pub fn hold_out(preferences: Vec<Preference>, config: &Config) -> Result<Split, TrainError> {
+pub fn hold_out(
+    preferences: Vec<Preference>,
+    fraction: f64,
+    seed: u64,
+) -> Result<Split, TrainError> {
     let mut by_key: BTreeMap<String, usize> = BTreeMap::new();
     for preference in &preferences {
         *by_key.entry(key(preference)).or_default() += 1;
@@ -128,8 +131,7 @@ pub fn hold_out(preferences: Vec<Preference>, config: &Config) -> Result<Split, 
             preferences.len()
         )));
     }
-    let (seed, fraction) = (Seed::new(config.seed), config.rm.held_out_fraction);
-    let chosen = HoldOut { seed, name: "held-out pairs", fraction }.draw(&by_key);
+    let chosen = HoldOut { seed: Seed::new(seed), name: "held-out pairs", fraction }.draw(&by_key);
     let (held_out, train) =
         preferences.into_iter().partition(|preference| chosen.contains(&key(preference)));
     Ok(Split { train, held_out })
@@ -215,20 +217,18 @@ mod tests {
         let pairs = |order: &[usize]| -> Vec<Preference> {
             order.iter().map(|&at| preference(at, Some(&tasks[at]), "p")).collect()
         };
-        let config = settings();
+        let seed = 42;
         let forward: Vec<usize> = (0..20).collect();
         let backward: Vec<usize> = (0..20).rev().collect();
         let held_out = |order: &[usize]| -> BTreeSet<String> {
-            let split = hold_out(pairs(order), &config).unwrap();
+            let split = hold_out(pairs(order), 0.1, seed).unwrap();
             assert_eq!(split.train.len() + split.held_out.len(), 20);
             assert!(shared(&split.train, &split.held_out).is_none());
             split.held_out.into_iter().map(|pair| pair.id).collect()
         };
         assert_eq!(held_out(&forward), held_out(&backward));
         assert_eq!(held_out(&forward).len(), 2, "a tenth");
-        let mut other = settings();
-        other.seed += 1;
-        let elsewhere = hold_out(pairs(&forward), &other).unwrap().held_out;
+        let elsewhere = hold_out(pairs(&forward), 0.1, seed + 1).unwrap().held_out;
         let elsewhere: BTreeSet<String> = elsewhere.into_iter().map(|pair| pair.id).collect();
         assert_ne!(held_out(&forward), elsewhere);
     }
@@ -236,10 +236,10 @@ mod tests {
     #[test]
     fn without_a_task_the_prompt_tells_pairs_apart() {
         let one = [preference(1, None, "p"), preference(2, None, "p")];
-        let err = hold_out(one.to_vec(), &settings()).unwrap_err().to_string();
+        let err = hold_out(one.to_vec(), 0.1, 1).unwrap_err().to_string();
         assert!(err.starts_with("all 2 pairs are of one prompt"), "{err}");
         let two = vec![preference(1, None, "p"), preference(2, None, "q")];
-        let split = hold_out(two, &settings()).unwrap();
+        let split = hold_out(two, 0.1, 1).unwrap();
         assert_eq!((split.train.len(), split.held_out.len()), (1, 1));
         let again = [preference(3, None, "q"), preference(4, None, "r")];
         let both = [split.train, split.held_out].concat();

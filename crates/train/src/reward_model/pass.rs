@@ -1,9 +1,10 @@
 //! Pairs forward and back, a micro-batch at a time.
 //!
-//! A score is read behind the last token of a sequence, as transformers' `…ForSequenceClassification`
-//! reads it at the last token that is not padding. The two sequences of a pair are neighbours in one
-//! micro-batch, so that its loss is known when the batch goes back. Gradients are summed sequence by
-//! sequence, the longest pair first: the sum has the same bits however it is cut.
+//! A reward model is asked for its score, a policy for the log-probabilities of both replies (`crate::dpo`). A score is
+//! read behind the last token of a sequence, as transformers' `…ForSequenceClassification` reads it at the last token
+//! that is not padding. The two sequences of a pair are neighbours in one micro-batch, so that its loss is known when the
+//! batch goes back. Gradients are summed sequence by sequence, the longest pair first: the sum has the same bits however
+//! it is cut.
 
 use whetstone_algo::bradley_terry::{PairLoss, PairScores};
 use whetstone_algo::{AlgoError, Mean};
@@ -19,20 +20,30 @@ use crate::pass::narrow;
 use crate::student::keep;
 use crate::watch::{Part, Phase, Watch};
 
+/// The positions of a pair's sequences that the model is asked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Behind the last token, for the score.
+    Score,
+    /// Every token of the reply, for its log-probability.
+    Reply,
+}
+
 /// Passes over the pairs of a step.
 #[derive(Clone, Copy)]
-pub(super) struct PairPass<'a> {
-    pub(super) decoder: &'a Decoder,
+pub(crate) struct PairPass<'a> {
+    pub(crate) decoder: &'a Decoder,
     /// Pairs at a time.
-    pub(super) micro_batch: usize,
-    pub(super) forward: Forward,
+    pub(crate) micro_batch: usize,
+    pub(crate) asked: Asked,
+    pub(crate) forward: Forward,
     /// Bytes that the longest batch left the device with; when there are more, those that wait are
     /// given back.
-    pub(super) most_bytes: usize,
+    pub(crate) most_bytes: usize,
     /// For messages.
-    pub(super) step: u64,
-    pub(super) watch: Watch<'a>,
-    pub(super) phase: Phase,
+    pub(crate) step: u64,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) phase: Phase,
 }
 
 /// What the pairs of a step came to, before its update.
@@ -45,8 +56,20 @@ pub(super) struct StepScores {
 }
 
 impl<'a> PairPass<'a> {
-    /// With the settings' micro-batches, before the first step.
+    /// Of a reward model, with the settings' micro-batches, before the first step.
     pub(super) fn new(
+        decoder: &'a Decoder,
+        config: &Config,
+        watch: Watch<'a>,
+        phase: Phase,
+    ) -> Self {
+        let replies = Self::of_replies(decoder, config, watch, phase);
+        let forward = Forward { values_only: true, ..replies.forward };
+        Self { asked: Asked::Score, forward, ..replies }
+    }
+
+    /// Of a policy, with the settings' micro-batches, before the first step.
+    pub(crate) fn of_replies(
         decoder: &'a Decoder,
         config: &Config,
         watch: Watch<'a>,
@@ -55,7 +78,8 @@ impl<'a> PairPass<'a> {
         Self {
             decoder,
             micro_batch: config.training.per_device_train_batch_size as usize,
-            forward: Forward { keep: Some(keep(config)), values_only: true, ..Forward::default() },
+            asked: Asked::Reply,
+            forward: Forward { keep: Some(keep(config)), ..Forward::default() },
             most_bytes: usize::MAX,
             step: 0,
             watch,
@@ -70,18 +94,9 @@ impl<'a> PairPass<'a> {
         gradients: &mut Gradients,
         mut loss: impl FnMut(usize, PairScores) -> Result<PairLoss, AlgoError>,
     ) -> Result<StepScores, TrainError> {
-        let order = order(pairs.iter().copied());
         let mut found = StepScores::default();
-        for piece in pieces(order.len(), self.micro_batch) {
-            self.watch.part(self.phase, Part { done: piece.start, all: order.len() });
-            if self.decoder.device().held_bytes() > self.most_bytes {
-                self.decoder.device().trim();
-            }
-            let places = &order[piece];
-            let own = places.iter().flat_map(|&place| sides(pairs[place]));
-            let batch = batch(self.decoder, own)
-                .map_err(|source| TrainError::Batch { step: self.step, source })?;
-            let (scored, tape) = self.decoder.forward(&batch, self.forward);
+        self.each(pairs, |places, batch| {
+            let (scored, tape) = self.decoder.forward(batch, self.forward);
             self.decoder.device().check()?;
             let scores = scored.value.expect("a reward model has a score head");
             let mut signal = Vec::with_capacity(scores.len());
@@ -95,9 +110,32 @@ impl<'a> PairPass<'a> {
             let dlogp = vec![0.0; signal.len()];
             let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: Some(&signal) };
             let tape = tape.expect("kept, since there is a way back");
-            self.decoder.backward(&batch, tape, signal, gradients);
-        }
+            self.decoder.backward(batch, tape, signal, gradients);
+            Ok(())
+        })?;
         Ok(found)
+    }
+
+    /// Does something with every micro-batch of pairs, those with the longest sequence first. The two sequences of a
+    /// pair are neighbours, chosen first.
+    pub(crate) fn each(
+        &self,
+        pairs: &[&TokenPair],
+        mut work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        let order = order(pairs.iter().copied());
+        for piece in pieces(order.len(), self.micro_batch) {
+            self.watch.part(self.phase, Part { done: piece.start, all: order.len() });
+            if self.decoder.device().held_bytes() > self.most_bytes {
+                self.decoder.device().trim();
+            }
+            let places = &order[piece];
+            let own = places.iter().flat_map(|&place| self.asked.sequences(pairs[place]));
+            let batch = self.decoder.batch(&own.collect::<Vec<_>>());
+            let step = self.step;
+            work(places, &batch.map_err(|source| TrainError::Batch { step, source })?)?;
+        }
+        Ok(())
     }
 
     /// The longest micro-batch forward and back with a signal of zeros; returns the bytes that the
@@ -107,14 +145,36 @@ impl<'a> PairPass<'a> {
         pairs: &[TokenPair],
         gradients: &mut Gradients,
     ) -> Result<usize, TrainError> {
+        self.learn(&self.longest(pairs)?, gradients, |_, _| Ok(PairLoss::default()))?;
+        self.held_bytes()
+    }
+
+    /// The pairs of the longest micro-batch, for which the machine has room.
+    pub(crate) fn longest<'p>(
+        &self,
+        pairs: &'p [TokenPair],
+    ) -> Result<Vec<&'p TokenPair>, TrainError> {
         let longest: Vec<&TokenPair> =
             order(pairs).into_iter().take(self.micro_batch).map(|at| &pairs[at]).collect();
-        let tokens = longest.iter().map(|pair| pair.chosen.len() + pair.rejected.len()).sum();
+        let tokens = longest.iter().map(|pair| pair.tokens()).sum();
         check_host_room(self.decoder, self.forward.keep, tokens)?;
-        self.learn(&longest, gradients, |_, _| Ok(PairLoss::default()))?;
+        Ok(longest)
+    }
+
+    /// The bytes that the device holds, unless it failed.
+    pub(crate) fn held_bytes(&self) -> Result<usize, TrainError> {
         let device = self.decoder.device();
         device.check()?;
         Ok(device.held_bytes())
+    }
+}
+
+impl Asked {
+    fn sequences(self, pair: &TokenPair) -> [Sequence<'_>; 2] {
+        [&pair.chosen, &pair.rejected].map(|tokens| match self {
+            Self::Score => behind_last(tokens),
+            Self::Reply => Sequence { tokens, asked: pair.prompt_tokens..tokens.len() },
+        })
     }
 }
 
@@ -169,8 +229,8 @@ fn order<'p>(pairs: impl IntoIterator<Item = &'p TokenPair>) -> Vec<usize> {
     order
 }
 
-fn sides(pair: &TokenPair) -> [&[u32]; 2] {
-    [&pair.chosen, &pair.rejected]
+fn behind_last(tokens: &[u32]) -> Sequence<'_> {
+    Sequence { tokens, asked: tokens.len()..tokens.len() + 1 }
 }
 
 /// Sequences that are asked for the score behind their last token.
@@ -178,8 +238,7 @@ pub(crate) fn batch<'t>(
     decoder: &Decoder,
     sequences: impl Iterator<Item = &'t [u32]>,
 ) -> Result<Batch, BatchError> {
-    let ask = |tokens: &'t [u32]| Sequence { tokens, asked: tokens.len()..tokens.len() + 1 };
-    decoder.batch(&sequences.map(ask).collect::<Vec<_>>())
+    decoder.batch(&sequences.map(behind_last).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod budget;
 mod cuda;
 mod dead_groups;
 mod distill;
+mod dpo;
 mod dynamic_sampling;
 mod first_step;
 mod going_on;

@@ -57,7 +57,7 @@ fn letters(random: &mut SplitMix, count: usize) -> String {
 }
 
 /// Pairs of six letters; which one is preferred is drawn with the odds of their utilities.
-fn planted(count: usize, seed: u64) -> Vec<Preference> {
+pub(crate) fn planted(count: usize, seed: u64) -> Vec<Preference> {
     let mut random = SplitMix::new(Seed::new(seed));
     let mut pairs = Vec::new();
     while pairs.len() < count {
@@ -86,15 +86,15 @@ fn school() -> School {
 /// Pairs as tokens: to learn from, and held out.
 fn tokens(school: &School, pairs: Vec<Preference>) -> (Vec<TokenPair>, Vec<TokenPair>) {
     let student = school.student(None).unwrap();
-    let split = hold_out(pairs, &school.config).unwrap();
+    let split = hold_out(pairs, 0.1, school.config.seed).unwrap();
     let of = |pairs: &[Preference]| token_pairs(&student.model, pairs, 64).unwrap().pairs;
     (of(&split.train), of(&split.held_out))
 }
 
 /// Pairs of a training, and of its measurements.
 pub(crate) struct Data {
-    train: Vec<TokenPair>,
-    held_out: Vec<TokenPair>,
+    pub(crate) train: Vec<TokenPair>,
+    pub(crate) held_out: Vec<TokenPair>,
 }
 
 impl Data {
@@ -128,7 +128,7 @@ impl Data {
 }
 
 /// What every step measured, without what clocks say.
-fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
+pub(crate) fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
     let plain = |(_, values): (u64, BTreeMap<String, f64>)| {
         values.into_iter().filter(|(name, _)| !name.starts_with("time/")).collect()
     };
