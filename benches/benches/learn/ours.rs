@@ -60,6 +60,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
         &Grpo {
             reward_model: None,
             process_model: None,
+            teacher: None,
             config: &config,
             source: Source::Tasks(&with_traces),
             held_out: &[],
