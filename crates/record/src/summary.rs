@@ -104,7 +104,7 @@ pub struct HeldOut {
 pub struct Gain {
     /// The mean.
     pub mean: f64,
-    /// Its standard error; none for a single task.
+    /// Its standard error; none for a single task, and where the differences of all tasks are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }

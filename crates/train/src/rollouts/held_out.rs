@@ -91,7 +91,8 @@ fn gain(first: &BTreeMap<String, f64>, now: &BTreeMap<String, f64>) -> Option<Ga
     let mean = mean(&differences)?;
     let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
     let count = number(differences.len());
-    let error = (differences.len() > 1).then(|| (squares / (count * (count - 1.0))).sqrt());
+    // Differences that are all equal, mostly none, say nothing of their spread.
+    let error = (squares > 0.0).then(|| (squares / (count * (count - 1.0))).sqrt());
     Some(Gain { mean, error })
 }
 
@@ -230,6 +231,7 @@ mod tests {
         assert_eq!(gain(&now, &first).unwrap().mean.to_bits(), (-0.25_f64).to_bits());
         let one = gain(&first, &rates(&[("c", 1.0)])).unwrap();
         assert_eq!(one, Gain { mean: 1.0, error: None });
+        assert_eq!(gain(&now, &now).unwrap(), Gain { mean: 0.0, error: None });
         assert_eq!(gain(&BTreeMap::new(), &now), None, "a run of an earlier version");
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct HeldOut {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gain {
     pub(crate) mean: f64,
-    /// Its standard error over tasks; none for a single one.
+    /// Its standard error over tasks; none for a single one, and where all differences are equal.
     pub(crate) error: Option<f64>,
 }
 

@@ -216,6 +216,32 @@ fn learning_by_heart_goes_on_from_a_checkpoint_to_the_same_bytes() {
     assert_eq!(steps(&school, "cut"), [1, 2, 3, 4, 5, 6]);
 }
 
+/// Half of the gradients are longer than the median of those before them, so norms that are not restored show.
+#[test]
+fn the_norms_that_clip_are_those_of_the_run_that_was_killed() {
+    let mut school = School::new();
+    school.config.training.max_steps = 20;
+    school.config.training.save_steps = 12;
+    school.config.training.max_grad_norm = 0.0;
+    school.config.training.clip_to_median = 1.0;
+    school.sft("whole").unwrap();
+    let clipped = school.metrics("whole").into_iter().map(|(step, values)| {
+        (step, values["train/clipped_updates"].to_bits() == 1.0_f64.to_bits())
+    });
+    let clipped: Vec<u64> =
+        clipped.filter(|(_, is_clipped)| *is_clipped).map(|(step, _)| step).collect();
+    assert!(clipped.iter().all(|&step| step > 10), "ten norms are needed: {clipped:?}");
+    assert!(clipped.iter().any(|&step| step > 12), "{clipped:?}");
+    fs::create_dir(school.path("cut", "")).unwrap();
+    copy(&school.path("whole", ""), &school.path("cut", ""));
+    fs::remove_dir_all(school.path("cut", "outputs/final_model")).unwrap();
+    let (session, checkpoint) = school.resume("cut", sft::STAGE).unwrap();
+    assert!(checkpoint.as_ref().unwrap().ends_with("checkpoint-12"));
+    assert_eq!(school.sft_on(session, checkpoint.as_deref()).unwrap(), Ended::Done);
+    let model = |run: &str| school.files(run, "outputs/final_model");
+    assert!(model("whole") == model("cut"));
+}
+
 fn copy(from: &std::path::Path, to: &std::path::Path) {
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
