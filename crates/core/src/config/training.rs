@@ -38,7 +38,7 @@ pub struct DualSourceConfig {
     pub replay: u32,
     /// Weight of on-policy distillation: the reverse KL divergence from a teacher on the tokens that the student
     /// sampled. Every judged rollout counts, whatever it is worth. With `grpo_weight = 0` it is distillation
-    /// alone: rewards are judged and shown, and not learnt from.
+    /// alone: rewards are judged and shown, and not learnt from. `whet train grpo` alone reads it.
     #[schemars(range(min = 0.0), extend("x-aliases" = ["distill"]))]
     pub distill_weight: f64,
     /// The teacher of distillation as a model on this machine, named as `student.model_name` is, or a run. It must

@@ -26,7 +26,7 @@ mod error;
 mod observed;
 mod place;
 mod probe;
-mod prompt_logprobs;
+pub(crate) mod prompt_logprobs;
 mod request;
 pub(crate) mod response;
 mod server;

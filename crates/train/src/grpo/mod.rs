@@ -23,6 +23,7 @@ mod first_steps;
 mod learn;
 mod learn_metrics;
 mod metrics;
+mod paying;
 mod probe;
 mod replay;
 mod source;
@@ -41,12 +42,11 @@ use self::batch::Batch;
 use self::first_steps::{FinishedStep, FirstSteps};
 use self::learn::{Learner, Work};
 use self::metrics::{Measured, ReplayMeasured};
+use self::paying::PayingModels;
 use self::replay::DoneStep;
 use self::source::RolloutStream;
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::rollouts::paid::RewardAdapter;
-use crate::rollouts::process::ProcessAdapter;
 use crate::rollouts::record::{Estimates, Rollouts};
 use crate::rollouts::suspects::suspects;
 use crate::rollouts::tasks::{NextStep, StepRollouts};
@@ -131,10 +131,7 @@ fn steps(
     let plan = grpo.source.plan(grpo.config)?;
     student.check_grpo_room(grpo.config, grpo.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, grpo.checkpoint)?;
-    let reward_model =
-        RewardAdapter::open(student, grpo.config, grpo.reward_model, grpo.checkpoint)?;
-    let process_model =
-        ProcessAdapter::open(student, grpo.config, grpo.process_model, grpo.checkpoint)?;
+    let models = PayingModels::open(student, grpo)?;
     let mut stream = RolloutStream::new(grpo.config, grpo.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
@@ -152,12 +149,7 @@ fn steps(
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
-        if let Some(model) = &reward_model {
-            measured.paid = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
-        }
-        if let Some(model) = &process_model {
-            measured.process = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
-        }
+        models.pay(student, grpo.config, &mut step_rollouts, &mut measured)?;
         let sampled =
             Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
         let Some(mut batch) = batch_of(student, grpo, sampled, &mut measured)? else {

@@ -8,13 +8,12 @@ use super::distill::TeacherMeasured;
 use super::first_steps::{FinishedStep, FirstSteps};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
+use super::paying::PayingModels;
 use super::source::{RolloutStream, Source};
 use super::{Grpo, STAGE, Sampled, batch_of, distill, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
 use crate::rollouts::held_out;
-use crate::rollouts::paid::RewardAdapter;
-use crate::rollouts::process::ProcessAdapter;
 use crate::rollouts::tasks::NextStep;
 use crate::session::restore;
 use crate::student::Student;
@@ -33,14 +32,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let plan = training.source.plan(training.config)?;
     student.check_grpo_room(training.config, training.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, training.checkpoint)?;
-    let reward_model =
-        RewardAdapter::open(student, training.config, training.reward_model, training.checkpoint)?;
-    let process_model = ProcessAdapter::open(
-        student,
-        training.config,
-        training.process_model,
-        training.checkpoint,
-    )?;
+    let models = PayingModels::open(student, training)?;
     let mut stream = RolloutStream::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
@@ -53,12 +45,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let Some(mut step_rollouts) = stream.next(next, &learner)? else {
         return Ok(None);
     };
-    if let Some(model) = &reward_model {
-        model.pay(student, training.config, &mut step_rollouts)?;
-    }
-    if let Some(model) = &process_model {
-        model.pay(student, training.config, &mut step_rollouts)?;
-    }
+    models.pay(student, training.config, &mut step_rollouts, &mut measured)?;
     let sampled = Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
     let Some(mut batch) = batch_of(student, training, sampled, &mut measured)? else {
         return Ok(None);
