@@ -215,6 +215,7 @@ const HEALTH = [
       ["ppo/reference_kl", "from the reference", 1],
       ["ppo/kl_divergence", "of a step's updates", 2],
       ["grpo/staleness_kl", "from who sampled the file", 3],
+      ["distill/kl", "from the teacher", 5],
     ],
     notes: [
       (has) => ["grpo/kl_divergence", "ppo/reference_kl"].some(has)
@@ -223,6 +224,9 @@ const HEALTH = [
         : "This run has no reference policy, so the divergence from it was not measured.",
       (has) => ["grpo/update_kl", "ppo/kl_divergence"].some(has) &&
         "The updates' KL is how far one step moved the student, measured after it. Much above 0.01 is a large step.",
+      (has) => has("distill/kl") &&
+        "From the teacher of distillation, on the tokens that the student sampled: it should fall. At 0 the student " +
+        "says what its teacher would say.",
       (has) => has("grpo/staleness_kl") &&
         "The rollouts come from a file: this is the divergence of the student from the policy that sampled them. " +
         "As it grows, more tokens are clipped and the rollouts teach less.",
@@ -283,6 +287,7 @@ const HEALTH = [
       ["grpo/grad_norm", "rollouts", 1],
       ["teacher_sft/grad_norm", "teacher's traces", 3],
       ["self_sft/grad_norm", "own best answers", 4],
+      ["distill/grad_norm", "distillation", 2],
       ["sft/grad_norm", "traces", 3],
       ["rm/grad_norm", "preference pairs", 5],
       ["prm/grad_norm", "transitions", 6],
@@ -294,6 +299,7 @@ const HEALTH = [
     series: [
       ["teacher_sft/cosine", "teacher's traces", 3],
       ["self_sft/cosine", "own best answers", 4],
+      ["distill/cosine", "distillation", 2],
     ],
     notes: ["Cosine: 1 pulls the same way, 0 another way, below 0 against each other."],
   },

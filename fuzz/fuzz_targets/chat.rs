@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_remote::fuzzing::{beginning, completions, models, server_message};
+use whetstone_remote::fuzzing::{beginning, completions, models, scores, server_message};
 use whetstone_remote::secret::Secret;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -27,6 +27,10 @@ fuzz_target!(|bytes: &[u8]| {
         Err(reason) => assert!(!reason.is_empty()),
     }
     drop(models(body));
+    match scores(body) {
+        Ok(scores) => assert!(scores.len() == 2 && scores.iter().all(|score| *score <= 0.0)),
+        Err(reason) => assert!(!reason.is_empty()),
+    }
     // The first characters of the answer are the key: it may then stand anywhere in it.
     let key: String = body.iter().take(12).map(|byte| char::from(b'a' + byte % 26)).collect();
     let echo = [body, key.as_bytes(), body, key.as_bytes()].concat();

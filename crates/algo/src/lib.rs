@@ -12,6 +12,7 @@
 //! bradley_terry         the loss of a reward model; pairwise measures its scores
 //! binary                the loss of a process reward model, and what its probabilities are worth
 //! cross_entropy         the loss on traces
+//! distill               the reverse KL divergence from a teacher on sampled tokens
 //! normaliser            the weight of a token in its step
 //! schedule, pass_at_k   learning rates; the estimator of an evaluation
 //! format_gain           the part of a gain that is more replies with code
@@ -32,6 +33,7 @@ pub mod best_of;
 pub mod binary;
 pub mod bradley_terry;
 pub mod cross_entropy;
+pub mod distill;
 pub mod entropy;
 mod error;
 pub mod explained_variance;

@@ -308,6 +308,36 @@ pub const SELF_SFT_WEIGHT: Metric = metric(
     Unit::Number,
     "weight of the student's own best rollouts in the update",
 );
+pub const SELF_SFT_REPLAYED: Metric =
+    metric("self_sft/replayed", Unit::Count, "replayed successes of tasks that no rollout solved");
+pub const SELF_SFT_REPLAY_TASKS: Metric =
+    metric("self_sft/replay_tasks", Unit::Count, "tasks with a success that is kept for replay");
+pub const DISTILL_KL: Metric = metric(
+    "distill/kl",
+    Unit::Nats,
+    "reverse KL divergence of the student from the teacher on sampled tokens, a token",
+);
+pub const DISTILL_GRAD_NORM: Metric = metric(
+    "distill/grad_norm",
+    Unit::Number,
+    "norm of the gradient of distillation, weight included",
+);
+pub const DISTILL_COSINE: Metric = metric(
+    "distill/cosine",
+    Unit::Number,
+    "cosine between the gradients of distillation and of the rollouts",
+);
+pub const DISTILL_WEIGHT: Metric =
+    metric("distill/weight", Unit::Number, "weight of distillation in the update");
+pub const DISTILL_TOKENS: Metric =
+    metric("distill/tokens", Unit::Count, "sampled tokens that the teacher scored");
+pub const DISTILL_FAILED: Metric = metric(
+    "distill/failed",
+    Unit::Count,
+    "sequences that the teacher failed to score, and that distillation left out",
+);
+pub const TIME_TEACHER_S: Metric =
+    metric("time/teacher_s", Unit::Seconds, "time in which the teacher scored sampled tokens");
 pub const HELD_OUT_PASS_RATE: Metric = metric(
     "held_out/pass_rate",
     Unit::Fraction,
@@ -545,6 +575,15 @@ pub const ALL: &[Metric] = &[
     SELF_SFT_GRAD_NORM,
     SELF_SFT_COSINE,
     SELF_SFT_WEIGHT,
+    SELF_SFT_REPLAYED,
+    SELF_SFT_REPLAY_TASKS,
+    DISTILL_KL,
+    DISTILL_GRAD_NORM,
+    DISTILL_COSINE,
+    DISTILL_WEIGHT,
+    DISTILL_TOKENS,
+    DISTILL_FAILED,
+    TIME_TEACHER_S,
     HELD_OUT_PASS_RATE,
     HELD_OUT_NO_CODE,
     HELD_OUT_TASKS,

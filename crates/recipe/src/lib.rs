@@ -58,6 +58,7 @@ pub mod sampled_traces;
 mod sampling_watch;
 pub mod scoring;
 mod scratch;
+mod server_teacher;
 pub mod shell;
 pub mod solver_tasks;
 pub mod stages;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::chat::Response;
-use crate::chat::response;
+use crate::chat::{prompt_logprobs, response};
 use crate::http::{Headers, HttpAnswer, retry_after};
 use crate::hub::digest::Hash;
 use crate::hub::{HubError, HubSettings, Listing, Repo, repo, wire};
@@ -18,6 +18,11 @@ use crate::shown;
 /// The completions of an answer, or the reason why it has none.
 pub fn completions(body: &[u8], wanted: usize) -> Result<Response, String> {
     response::parse(body, wanted).map_err(|bad| bad.to_string())
+}
+
+/// The log-probabilities of three tokens, or the reason why there are none.
+pub fn scores(body: &[u8]) -> Result<Vec<f64>, String> {
+    prompt_logprobs::parse(body, &[1, 2, 3], 1).map_err(|bad| bad.to_string())
 }
 
 /// The names in a list of models.

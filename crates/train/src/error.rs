@@ -99,6 +99,34 @@ pub enum TrainError {
         /// How that was seen.
         evidence: String,
     },
+    /// A teacher of distillation that has other tokens than the student.
+    #[error(
+        "the teacher `{teacher}` has another vocabulary than the student `{student}`: token id {id} is \
+         {teacher_token} for the teacher and {student_token} for the student"
+    )]
+    OtherVocabulary {
+        /// The student.
+        student: String,
+        /// The teacher.
+        teacher: String,
+        /// The first id that differs.
+        id: u32,
+        /// That token of the student.
+        student_token: String,
+        /// That token of the teacher.
+        teacher_token: String,
+    },
+    /// A teacher of distillation that scores nothing.
+    #[error("the teacher `{teacher}` cannot score the rollouts of step {step}")]
+    Teacher {
+        /// The teacher.
+        teacher: String,
+        /// The step.
+        step: u64,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A file without a rollout that has a reward.
     #[error("`{}` has no rollout with a reward", .0.display())]
     NoRollouts(PathBuf),
@@ -418,6 +446,13 @@ impl TrainError {
                 "name the model that sampled the file with `--set student.model_name=…`, or remove `meta.turns` \
                  from its lines: their texts are then tokenized again",
             ),
+            Self::OtherVocabulary { .. } => Some(
+                "distillation compares log-probabilities of the same token ids: name a teacher of the student's family \
+                 in `dual_source.distill_teacher`, or learn from its text with `whet teach` and `whet train sft`",
+            ),
+            Self::Teacher { .. } => Some(
+                "start the teacher's server, or look at its log, and continue from the last checkpoint with `--resume`",
+            ),
             Self::NoRollouts(_) => Some("score the file first: `whet score`"),
             Self::OtherTraining { .. } => {
                 Some("name another run, or resume this one with that command")
@@ -493,6 +528,7 @@ impl TrainError {
                 | Self::Rollouts(_)
                 | Self::RolloutLine { .. }
                 | Self::OtherTokenizer { .. }
+                | Self::OtherVocabulary { .. }
                 | Self::NoRollouts(_)
                 | Self::Settings(_)
                 | Self::OtherRun { .. }

@@ -7,11 +7,13 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use whetstone_data::rows::Row;
 use whetstone_model::decoder::Sequence;
 
 /// A sequence of which some tokens are trained: what the model said, and nothing that it was shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "SavedExample")]
 pub struct Example {
     /// All of its tokens, those of the prompt first.
     pub tokens: Vec<u32>,
@@ -70,6 +72,35 @@ impl Example {
     /// As the model takes it.
     pub(crate) fn sequence(&self) -> Sequence<'_> {
         Sequence { tokens: &self.tokens, asked: self.first..self.tokens.len() }
+    }
+}
+
+/// An example as a checkpoint has it, before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedExample {
+    tokens: Vec<u32>,
+    first: usize,
+    untrained: Vec<Range<usize>>,
+}
+
+impl TryFrom<SavedExample> for Example {
+    type Error = String;
+
+    fn try_from(saved: SavedExample) -> Result<Self, String> {
+        let SavedExample { tokens, first, untrained } = saved;
+        let all = tokens.len();
+        let mut end = first;
+        for range in &untrained {
+            if range.start < end || range.end < range.start {
+                return Err(format!("a row of {all} tokens has a wrong range {range:?}"));
+            }
+            end = range.end;
+        }
+        if first == 0 || first >= all || end > all {
+            return Err(format!("a row of {all} tokens has tokens {first} to {end}"));
+        }
+        Ok(Self { tokens, first, untrained })
     }
 }
 

@@ -43,6 +43,8 @@ pub mod sft;
 mod sft_gradient;
 mod sft_rows;
 pub mod student;
+mod successes;
+pub mod teacher;
 #[cfg(test)]
 mod testing;
 mod update;

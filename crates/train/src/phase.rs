@@ -13,6 +13,8 @@ pub enum Phase {
     Judging,
     /// The reference's log-probabilities are computed.
     Reference,
+    /// The teacher of distillation scores what was sampled.
+    Teacher,
     /// Forward, backward and the update.
     Learning,
     /// A GPU times algorithms of matrix products whose sizes are new to it, while a phase goes on.
@@ -30,6 +32,7 @@ impl Phase {
             Self::Sampling => "sampling",
             Self::Judging => "judging",
             Self::Reference => "reference",
+            Self::Teacher => "teacher",
             Self::Learning => "learning",
             Self::ChoosingAlgorithms => "choosing algorithms",
             Self::Saving => "saving",

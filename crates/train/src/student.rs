@@ -54,6 +54,8 @@ pub struct Student {
     pub(crate) facts: Option<FactsFile>,
     /// Other adapters on its base that checkpoints have beside it.
     pub(crate) companions: Vec<Companion>,
+    /// Bytes of a teacher of distillation on its device.
+    teacher_bytes: u64,
 }
 
 /// An adapter beside the one that is trained, and its folder in a checkpoint.
@@ -120,6 +122,7 @@ impl Student {
                     adapter,
                     facts: None,
                     companions: Vec::new(),
+                    teacher_bytes: 0,
                 })
             }
             Trained::Full => {
@@ -140,6 +143,7 @@ impl Student {
                     adapter: None,
                     facts: None,
                     companions: Vec::new(),
+                    teacher_bytes: 0,
                 })
             }
         }
@@ -276,15 +280,21 @@ impl Student {
     /// Bytes that learning from rollouts and the other two sources takes, and that sampling so many
     /// sequences takes.
     pub fn grpo_memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
-        let weights = config.dual_source;
-        let others = [weights.teacher_sft_weight, weights.self_sft_weight];
+        let weights = &config.dual_source;
+        let others = [weights.teacher_sft_weight, weights.self_sft_weight, weights.distill_weight];
         let sources = 1 + others.into_iter().filter(|&weight| weight > 0.0).count() as u64;
         let mut training = self.sft_memory(config);
         training.gradients = training.gradients.saturating_mul(sources);
         if self.adapter.is_none() && budget::measures_kl(config) {
             training.weights = training.weights.saturating_mul(2);
         }
+        training.weights = training.weights.saturating_add(self.teacher_bytes);
         (training, self.memory(config, sequences, Purpose::Inference))
+    }
+
+    /// Counts a teacher of distillation that was loaded beside it in the plans of GRPO.
+    pub fn count_teacher(&mut self, bytes: u64) {
+        self.teacher_bytes = bytes;
     }
 
     /// Bytes that PPO takes to learn and to sample. Policy, critic, reference and reward model are adapters
@@ -496,5 +506,17 @@ mod tests {
         assert_eq!(full.grpo_memory(&config, 1).0.weights, alone.weights);
         config.dual_source.kl_budget = 0.1;
         assert_eq!(full.grpo_memory(&config, 1).0.weights, 2 * alone.weights);
+    }
+
+    #[test]
+    fn distillation_has_its_gradient_and_its_teacher() {
+        let mut config = settings();
+        let (_dir, mut student) = student(&config);
+        let before = student.grpo_memory(&config, 1).0;
+        config.dual_source.distill_weight = 1.0;
+        student.count_teacher(1000);
+        let after = student.grpo_memory(&config, 1).0;
+        assert_eq!(3 * after.gradients, 4 * before.gradients);
+        assert_eq!(after.weights, before.weights + 1000);
     }
 }

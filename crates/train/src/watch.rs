@@ -58,7 +58,7 @@ impl Watch<'_> {
     }
 
     /// A phase goes on.
-    pub(crate) fn part(&self, phase: Phase, part: Part) {
+    pub fn part(&self, phase: Phase, part: Part) {
         self.tell(PhaseProgress { phase, part, waits_for: None });
     }
 

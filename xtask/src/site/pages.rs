@@ -46,6 +46,7 @@ pub const SECTIONS: &[Section] = &[
             "docs/guides/algorithms.md",
             "docs/guides/rewards.md",
             "docs/guides/learn-from-a-file.md",
+            "docs/guides/distill.md",
             "docs/guides/reward-models.md",
             "docs/guides/process-rewards.md",
             "docs/guides/ppo.md",

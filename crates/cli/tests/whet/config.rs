@@ -263,7 +263,7 @@ fn problems_between_keys_are_reported_with_the_others() {
         "[dual_source]\ngrpo = 0\nteacher_sft = 0\nself_sft = 0\n[eval]\nk = [1, 1]\n[lora]\nx = 1\n",
         &[
             "config.toml:8:1: `lora.x`: unknown key",
-            "config.toml:4:12: `dual_source`: all three weights are 0: \
+            "config.toml:4:12: `dual_source`: all four weights are 0: \
              there is nothing to learn from",
             "config.toml:6:5: `eval.k`: a value stands twice",
         ],

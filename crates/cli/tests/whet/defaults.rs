@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 157] = [
+const DEFAULTS: [(&str, &str); 161] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -123,6 +123,10 @@ const DEFAULTS: [(&str, &str); 157] = [
     ("dual_source.teacher_traces_per_task", "1"),
     ("dual_source.self_sft_top_k", "4"),
     ("dual_source.kl_budget", "0.0"),
+    ("dual_source.replay", "0"),
+    ("dual_source.distill_weight", "0.0"),
+    ("dual_source.distill_teacher", "\"\""),
+    ("dual_source.distill_server", "\"\""),
     ("rm.learning_rate", "0.0001"),
     ("rm.epochs", "1"),
     ("rm.batch_size", "16"),

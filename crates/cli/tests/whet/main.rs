@@ -71,6 +71,7 @@ mod tiny_rollouts;
 mod tiny_school;
 mod train;
 mod train_alarms;
+mod train_distill;
 mod train_kill;
 mod train_prm;
 mod train_rm;

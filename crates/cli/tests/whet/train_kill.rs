@@ -98,6 +98,25 @@ fn grpo_killed_at_random_moments_learns_the_same_bits_and_records_every_step_onc
     killed(&Killed { command: grpo, steps: 60, has });
 }
 
+/// GRPO with distillation from a model on this machine, and with replay.
+fn distilled(run: &str, flags: &[&str]) -> Vec<String> {
+    let settings = [
+        "dual_source.distill_weight=0.5",
+        "dual_source.distill_teacher=student",
+        "dual_source.replay=1",
+        "grpo.mini_batches=2",
+    ];
+    let sets = settings.iter().flat_map(|set| ["--set", set]);
+    let sets: Vec<&str> = if flags.contains(&"--resume") { Vec::new() } else { sets.collect() };
+    grpo(run, &[flags, &sets].concat())
+}
+
+#[test]
+fn distillation_and_replay_killed_at_random_moments_learn_the_same_bits() {
+    let has = &["adapter_model.safetensors", "optimizer.safetensors"];
+    killed(&Killed { command: distilled, steps: 30, has });
+}
+
 #[test]
 fn ppo_killed_at_random_moments_learns_the_same_bits_and_records_every_step_once() {
     let has = &[

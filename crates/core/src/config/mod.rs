@@ -76,7 +76,7 @@ pub struct Config {
     pub grpo: GrpoConfig,
     /// The policy-gradient loss with a critic.
     pub ppo: PpoConfig,
-    /// Weights of the three learning signals.
+    /// Weights of the four learning signals.
     pub dual_source: DualSourceConfig,
     /// The training of a reward model on preference pairs.
     pub rm: RmConfig,
@@ -132,7 +132,7 @@ impl Config {
     /// All conflicts between keys; empty if the settings can run.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        problems.extend(self.no_signal());
+        problems.extend(self.dual_source.problems());
         problems.extend(self.prompt.problem());
         problems.extend(self.bad_api_url());
         problems.extend(self.bad_teachers());
@@ -144,16 +144,6 @@ impl Config {
         problems.extend(self.ppo.problems());
         problems.extend(self.reward.problems());
         problems
-    }
-
-    fn no_signal(&self) -> Option<Problem> {
-        let weights = self.dual_source;
-        let sum = weights.grpo_weight + weights.teacher_sft_weight + weights.self_sft_weight;
-        (sum <= 0.0).then(|| Problem {
-            key: "dual_source",
-            message: "all three weights are 0: there is nothing to learn from".to_owned(),
-            hint: "give at least one of them a weight above 0",
-        })
     }
 
     fn bad_api_url(&self) -> Option<Problem> {

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weights of the three learning signals.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+use super::Problem;
+
+/// Weights of the four learning signals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualSourceConfig {
     /// Weight of the policy-gradient loss on judged rollouts.
@@ -28,6 +30,26 @@ pub struct DualSourceConfig {
     /// it does in PPO. 0 means no budget.
     #[schemars(range(min = 0.0))]
     pub kl_budget: f64,
+    /// Past successes of each task that are kept, at most; 0 turns replay off. When no rollout of a group passes
+    /// and the task was solved before, its kept successes join the self-SFT rows of the step, behind the
+    /// step's own best. The newest two million tokens of all tasks are kept: 8 MiB, and in a checkpoint up
+    /// to 16 MiB.
+    #[schemars(range(max = 64))]
+    pub replay: u32,
+    /// Weight of on-policy distillation: the reverse KL divergence from a teacher on the tokens that the student
+    /// sampled. Every judged rollout counts, whatever it is worth. With `grpo_weight = 0` it is distillation
+    /// alone: rewards are judged and shown, and not learnt from. `whet train grpo` alone reads it.
+    #[schemars(range(min = 0.0), extend("x-aliases" = ["distill"]))]
+    pub distill_weight: f64,
+    /// The teacher of distillation as a model on this machine, named as `student.model_name` is, or a run. It must
+    /// have the student's vocabulary, is loaded beside the student and never trained. Its
+    /// log-probabilities are those at temperature 1, the distribution that it was trained to have; the
+    /// student's are those at `grpo.temperature`, with which it sampled.
+    pub distill_teacher: String,
+    /// The teacher of distillation as a server: the base address of an OpenAI-compatible server with vLLM's
+    /// `prompt_logprobs`, such as `http://localhost:8000/v1`. The first model that it lists is asked. The API
+    /// key, timeout, number of attempts and concurrent requests are those of `[teacher]`.
+    pub distill_server: String,
 }
 
 /// The optimizer, its schedule and its batches.
@@ -115,6 +137,56 @@ pub enum Trained {
     Full,
 }
 
+impl DualSourceConfig {
+    /// Conflicts between its keys.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let Self { distill_weight, distill_teacher, distill_server, .. } = self;
+        let mut problems = Vec::new();
+        let mut problem =
+            |key, message: String, hint| problems.push(Problem { key, message, hint });
+        let weights =
+            [self.grpo_weight, self.teacher_sft_weight, self.self_sft_weight, *distill_weight];
+        if weights.iter().sum::<f64>() <= 0.0 {
+            let message = "all four weights are 0: there is nothing to learn from".to_owned();
+            problem("dual_source", message, "give at least one of them a weight above 0");
+        }
+        let (has_teacher, has_server) = (!distill_teacher.is_empty(), !distill_server.is_empty());
+        if *distill_weight > 0.0 && !has_teacher && !has_server {
+            problem(
+                "dual_source.distill_weight",
+                format!("is {distill_weight}, and no teacher is named"),
+                "set `dual_source.distill_teacher` to a model on this machine, or \
+                 `dual_source.distill_server` to the address of a server",
+            );
+        }
+        if has_teacher && has_server {
+            problem(
+                "dual_source.distill_server",
+                format!("there is one teacher: `{distill_server}` or `{distill_teacher}`"),
+                "leave out `dual_source.distill_teacher` or `dual_source.distill_server`",
+            );
+        }
+        let is_http =
+            distill_server.starts_with("http://") || distill_server.starts_with("https://");
+        if has_server && !is_http {
+            problem(
+                "dual_source.distill_server",
+                format!("`{distill_server}` is not an http address"),
+                "write the whole base address, e.g. `http://localhost:8000/v1`",
+            );
+        }
+        if self.replay > 0 && self.self_sft_weight <= 0.0 {
+            problem(
+                "dual_source.replay",
+                "replayed successes are self-SFT rows, and `dual_source.self_sft_weight` is 0"
+                    .to_owned(),
+                "raise `dual_source.self_sft_weight`, or set `dual_source.replay = 0`",
+            );
+        }
+        problems
+    }
+}
+
 impl Default for DualSourceConfig {
     fn default() -> Self {
         Self {
@@ -124,6 +196,10 @@ impl Default for DualSourceConfig {
             teacher_traces_per_task: 1,
             self_sft_top_k: 4,
             kl_budget: 0.0,
+            replay: 0,
+            distill_weight: 0.0,
+            distill_teacher: String::new(),
+            distill_server: String::new(),
         }
     }
 }
@@ -151,5 +227,63 @@ impl Default for TrainingConfig {
             save_total_limit: 3,
             watchdog_seconds: 300,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(change: impl Fn(&mut DualSourceConfig)) -> Vec<&'static str> {
+        let mut weights = DualSourceConfig::default();
+        change(&mut weights);
+        weights.problems().iter().map(|problem| problem.key).collect()
+    }
+
+    #[test]
+    fn distillation_has_one_teacher() {
+        let set = |weight: f64, teacher: &'static str, server: &'static str| {
+            keys(move |weights| {
+                weights.distill_weight = weight;
+                weights.distill_teacher = teacher.to_owned();
+                weights.distill_server = server.to_owned();
+            })
+        };
+        assert_eq!(set(1.0, "", ""), ["dual_source.distill_weight"]);
+        assert_eq!(set(1.0, "m", "http://h"), ["dual_source.distill_server"]);
+        assert_eq!(set(1.0, "", "h:8000"), ["dual_source.distill_server"]);
+        assert_eq!(set(1.0, "m", ""), [""; 0]);
+        assert_eq!(set(1.0, "", "http://h"), [""; 0]);
+        assert_eq!(set(0.0, "m", ""), [""; 0], "named for later");
+    }
+
+    #[test]
+    fn distillation_alone_is_enough_to_learn_from() {
+        let alone = |weight: f64| {
+            keys(move |weights| {
+                *weights = DualSourceConfig {
+                    grpo_weight: 0.0,
+                    teacher_sft_weight: 0.0,
+                    self_sft_weight: 0.0,
+                    distill_weight: weight,
+                    distill_teacher: "m".to_owned(),
+                    ..DualSourceConfig::default()
+                };
+            })
+        };
+        assert_eq!(alone(1.0), [""; 0]);
+        assert_eq!(alone(0.0), ["dual_source"]);
+    }
+
+    #[test]
+    fn replay_needs_the_source_that_it_joins() {
+        let with = |self_sft_weight| {
+            keys(move |weights| {
+                weights.self_sft_weight = self_sft_weight;
+                weights.replay = 1;
+            })
+        };
+        assert_eq!(with(0.0), ["dual_source.replay"]);
+        assert_eq!(with(0.1), [""; 0]);
     }
 }

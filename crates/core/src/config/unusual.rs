@@ -55,7 +55,7 @@ pub(super) fn warnings(config: &Config) -> Vec<Problem> {
 /// A policy loss that is divided by the longest completion, beside cross-entropies that are means over
 /// tokens: these weigh more than is written, by as much as completions are shorter than they may be.
 fn heavier_sources(config: &Config) -> Option<Problem> {
-    let weights = config.dual_source;
+    let weights = &config.dual_source;
     let has_others = weights.teacher_sft_weight > 0.0 || weights.self_sft_weight > 0.0;
     let is_constant = config.grpo.normaliser == NormaliserBy::ConstantLength;
     (weights.grpo_weight > 0.0 && has_others && is_constant).then(|| Problem {

@@ -74,6 +74,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     let training = Training {
         reward_model: None,
         process_model: None,
+        teacher: None,
         config: &config,
         source: Source::Tasks(&tasks),
         shown: grpo::SHOWN,

@@ -278,6 +278,7 @@ impl Quickstart<'_> {
             let training = Training {
                 reward_model: None,
                 process_model: None,
+                teacher: None,
                 config: self.config,
                 source: Source::Tasks(&with_traces),
                 shown: grpo::SHOWN,

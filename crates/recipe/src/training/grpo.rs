@@ -15,6 +15,7 @@ use whetstone_train::plan::Plan;
 use whetstone_train::{Student, TrainError};
 
 use super::begin::{self, Begun};
+use super::distill;
 use super::inputs::{self, Inputs};
 use super::planned::{self, Planned};
 use super::recorded::{self, RolloutFile};
@@ -76,6 +77,7 @@ pub fn run(
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(request, config, checkpoint.as_deref(), observer)?;
+    let teacher = distill::open(&mut student, config, observer)?;
     let room = PromptRoom {
         student: &student,
         config,
@@ -91,6 +93,7 @@ pub fn run(
         environment: &environment,
         reward_model: files.reward_model.as_deref().and_then(Path::parent),
         process_model: files.process_model.as_deref().and_then(Path::parent),
+        teacher: teacher.as_deref(),
         checkpoint: checkpoint.as_deref(),
         stop,
     };

@@ -7,6 +7,7 @@
 //! A run directory is created last, so that a training that cannot start leaves nothing behind.
 
 pub(crate) mod begin;
+mod distill;
 pub mod grpo;
 pub(crate) mod inputs;
 mod left_out;

@@ -115,12 +115,15 @@ impl Planned<'_> {
         reads(&files.held_out, format!("{held_out} to measure by"));
         reads(&files.reward_model, "the reward model".to_owned());
         reads(&files.process_model, "the process reward model".to_owned());
+        if let Some(teacher) = training.teacher {
+            whole.reads(format!("{}: the teacher of distillation", teacher.name()));
+        }
         match training.source {
             Source::Tasks(_) => self.rollouts(training.held_out.len(), &mut whole),
             Source::Recorded(_) => {
                 whole.does(self.plan.recorded_arithmetic());
                 whole.count("groups", self.plan.items);
-                whole.memory("to train", &self.student.sft_memory(self.config));
+                whole.memory("to train", &self.student.grpo_memory(self.config, 1).0);
             }
         }
         self.run(&mut whole, "settings, events, rollouts, checkpoints, the final model");

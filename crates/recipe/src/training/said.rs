@@ -48,7 +48,7 @@ pub(super) fn sampling_memory(sampling: &MemoryPlan, limits: Limits) -> String {
 
 /// Says how much each source counts; `taught` are the tasks with a passing trace.
 pub(super) fn say_weights(config: &Config, taught: &str, observer: &dyn Observer) {
-    let weights = config.dual_source;
+    let weights = &config.dual_source;
     let taught = if weights.teacher_sft_weight > 0.0 {
         format!("{taught} have a passing trace")
     } else {
@@ -58,6 +58,11 @@ pub(super) fn say_weights(config: &Config, taught: &str, observer: &dyn Observer
         "weights: rollouts {}, teacher {} ({taught}), own best {}",
         weights.grpo_weight, weights.teacher_sft_weight, weights.self_sft_weight
     ));
+    if weights.distill_weight > 0.0 {
+        let (local, server) = (&weights.distill_teacher, &weights.distill_server);
+        let teacher = if local.is_empty() { server } else { local };
+        observer.note(&format_args!("distillation {} from `{teacher}`", weights.distill_weight));
+    }
 }
 
 /// Says how much of a student is trained, and what memory that takes.

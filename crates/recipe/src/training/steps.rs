@@ -11,6 +11,7 @@ use whetstone_kernels::cuda::Searches;
 use whetstone_train::grpo::{Grpo, Source, grpo};
 use whetstone_train::probe::Probe;
 use whetstone_train::session::Session;
+use whetstone_train::teacher::TokenTeacher;
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{SampledSequences, Student, TrainError};
@@ -32,6 +33,8 @@ pub(crate) struct Training<'a> {
     pub(crate) reward_model: Option<&'a Path>,
     /// The directory of a process reward model, which pays for transitions.
     pub(crate) process_model: Option<&'a Path>,
+    /// The teacher of on-policy distillation.
+    pub(crate) teacher: Option<&'a dyn TokenTeacher>,
     pub(crate) checkpoint: Option<&'a Path>,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -91,6 +94,7 @@ fn watched<T>(
     let grpo = Grpo {
         reward_model: training.reward_model,
         process_model: training.process_model,
+        teacher: training.teacher,
         config: training.config,
         source: training.source,
         held_out: training.held_out,

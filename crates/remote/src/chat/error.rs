@@ -69,6 +69,18 @@ pub enum ChatError {
         /// The chat's address.
         url: String,
     },
+    /// The URL of completions is not known.
+    #[error("the URL of the completions of `{url}` is not known")]
+    NoCompletions {
+        /// The chat's address.
+        url: String,
+    },
+    /// The server answers, and does not say how likely the tokens of a prompt are.
+    #[error("`{url}` answers without `prompt_logprobs`: it cannot score tokens")]
+    NoPromptLogprobs {
+        /// The URL.
+        url: String,
+    },
     /// The list of models cannot be read.
     #[error("`{url}` does not list models: {reason}")]
     Models {
@@ -115,7 +127,11 @@ impl ChatError {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Key { .. } => "key",
-            Self::Http(_) | Self::NoModels { .. } | Self::Models { .. } => "http",
+            Self::Http(_)
+            | Self::NoModels { .. }
+            | Self::NoCompletions { .. }
+            | Self::Models { .. } => "http",
+            Self::NoPromptLogprobs { .. } => "no_prompt_logprobs",
             Self::Refused { .. } => "refused",
             Self::TooLong(_) => "too_long",
             Self::GaveUp { last, .. } => last.kind.name(),
@@ -128,7 +144,11 @@ impl ChatError {
     /// of that name.
     pub fn ends_all(&self) -> bool {
         match self {
-            Self::Key { .. } | Self::Gone { .. } | Self::Stopped => true,
+            Self::Key { .. }
+            | Self::Gone { .. }
+            | Self::Stopped
+            | Self::NoCompletions { .. }
+            | Self::NoPromptLogprobs { .. } => true,
             Self::Http(err) => !matches!(err, HttpError::Status { .. }),
             Self::Refused { status, .. } => matches!(status, 300..=399 | 401 | 403 | 404 | 405),
             Self::TooLong(_)
@@ -141,7 +161,7 @@ impl ChatError {
     /// Whether something answers at the address, though not with a completion.
     pub fn is_answered(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::TooLong(_) => true,
+            Self::Refused { .. } | Self::TooLong(_) | Self::NoPromptLogprobs { .. } => true,
             Self::GaveUp { last, .. } | Self::Gone { last, .. } => {
                 !matches!(last.kind, FailureKind::Timeout | FailureKind::Connection)
             }
@@ -182,6 +202,12 @@ impl ChatError {
                  public authority, so a server of your own is asked over http://"
             }
             Self::NoModels { .. } => "teacher.api_url usually ends in /v1/chat/completions",
+            Self::NoCompletions { .. } => {
+                "teacher.api_url is a base address that usually ends in /v1"
+            }
+            Self::NoPromptLogprobs { .. } => {
+                "`vllm serve MODEL` knows `prompt_logprobs` (0.6 or newer); hosted services do not return them"
+            }
             Self::TooLong(_) => "teacher.max_tokens bounds an answer",
             Self::GaveUp { last, .. } => match last.kind {
                 FailureKind::Timeout => {
@@ -243,6 +269,12 @@ impl Failure {
         };
         let message = format!("`{url}` answers {status}: {message}");
         Self { kind, status: Some(status), message, retry_after }
+    }
+
+    /// An answer that is not what was asked for.
+    pub(super) fn malformed(url: &str, problem: &str, beginning: &str) -> Self {
+        let message = format!("`{url}` answers, but {problem}: {beginning}");
+        Self { kind: FailureKind::Malformed, status: None, message, retry_after: None }
     }
 
     pub(super) fn of_answer(url: &str, bad: &BadAnswer, beginning: &str) -> Self {

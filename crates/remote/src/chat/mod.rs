@@ -9,6 +9,8 @@
 //! | other 4xx, redirects, an answer beyond the limit | final for this request |
 //! | a series of failures over all threads with no success in between | all requests pause, a single one probes whether the server is back, and if not, all stop with one message ([`ChatError::Gone`]) |
 //!
+//! [`Client::prompt_logprobs`] asks for the log-probabilities of given tokens instead, with the same retries.
+//!
 //! Reasoning in a separate field goes to [`Completion::reasoning`]; thinking inside the text stays
 //! there, because extraction handles both. A server renders its prompts itself and does not report
 //! whether its chat template opens the thinking. So if thinking was requested, a truncated
@@ -24,6 +26,7 @@ mod error;
 mod observed;
 mod place;
 mod probe;
+pub(crate) mod prompt_logprobs;
 mod request;
 pub(crate) mod response;
 mod server;
@@ -33,6 +36,7 @@ mod tests;
 
 pub use error::{ChatError, Failure, FailureKind};
 pub use probe::{Probe, ReasoningPlace};
+pub use prompt_logprobs::TokensToScore;
 pub use request::{Request, TemplateArguments};
 pub use response::{Response, Usage};
 pub use server::Server;
@@ -128,18 +132,29 @@ impl Client {
     /// The answer has at most as many completions as were asked for, and may have fewer: some
     /// servers know no `n`.
     pub fn complete(&self, request: &Request) -> Result<Response, ChatError> {
-        let (body, began) = (request.to_json(), Instant::now());
+        let body = request.to_json();
+        let response = self.with_retries(&body, || self.try_once(request, &body))?;
+        self.observed().count(request, &response);
+        Ok(response.read_for(request))
+    }
+
+    /// Tries until there is an answer, at most as often as the settings allow. `body` is that of the request.
+    fn with_retries<T>(
+        &self,
+        body: &str,
+        attempt: impl Fn() -> Result<T, Miss>,
+    ) -> Result<T, ChatError> {
+        let began = Instant::now();
         let mut last_failed = None;
         for tried in 1.. {
             let pass = self.breaker.enter()?;
             if let Some(label) = last_failed.take() {
                 self.count_retry(label);
             }
-            let failure = match self.try_once(request, &body) {
-                Ok(response) => {
+            let failure = match attempt() {
+                Ok(answer) => {
                     pass.succeeded();
-                    self.observed().count(request, &response);
-                    return Ok(response.read_for(request));
+                    return Ok(answer);
                 }
                 Err(Miss::Final(err)) => {
                     // The server is there; it is this request that it cannot answer.
@@ -148,7 +163,7 @@ impl Client {
                 }
                 Err(Miss::Passing(failure)) => failure,
             };
-            let pause = self.backoff.pause(&body, tried, failure.retry_after);
+            let pause = self.backoff.pause(body, tried, failure.retry_after);
             pass.failed(&failure);
             if tried >= self.max_tries {
                 let took = began.elapsed();
@@ -222,8 +237,9 @@ impl Client {
         })
     }
 
-    fn try_once(&self, request: &Request, body: &str) -> Result<Response, Miss> {
-        let answer = match self.http.post_json(self.url.as_str(), body) {
+    /// Sends a body and returns the answer, if its status says success.
+    fn post(&self, url: &str, body: &str) -> Result<HttpAnswer, Miss> {
+        let answer = match self.http.post_json(url, body) {
             Ok(answer) => answer,
             Err(err) if err.is_passing() => return Err(Miss::Passing(Failure::of_http(&err))),
             Err(err @ HttpError::TooLong { .. }) => {
@@ -234,6 +250,11 @@ impl Client {
         if !(200..300).contains(&answer.status) {
             return Err(self.refusal(&answer));
         }
+        Ok(answer)
+    }
+
+    fn try_once(&self, request: &Request, body: &str) -> Result<Response, Miss> {
+        let answer = self.post(self.url.as_str(), body)?;
         response::parse(&answer.body, request.wanted()).map_err(|bad| {
             let text = shown::beginning(&answer.body, self.http.secret());
             Miss::Passing(Failure::of_answer(&answer.url, &bad, &text))

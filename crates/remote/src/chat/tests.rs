@@ -356,3 +356,45 @@ fn only_tries_that_are_made_are_told_and_counted() {
     assert_eq!(*told.lock().unwrap(), [2, 3], "none after the end");
     assert_eq!(client.retried().into_values().collect::<Vec<_>>(), [2]);
 }
+
+/// What comes of asking for scores of a server that first does `acts`, and how often it was asked.
+fn scored(acts: Vec<Act>) -> (Result<Vec<f64>, ChatError>, ChatServer) {
+    let server = ChatServer::start(Manners::script(acts));
+    let asked = TokensToScore { model: "m", tokens: &[3, 8, 12, 7], first: 2 };
+    (client(&server).prompt_logprobs(asked), server)
+}
+
+#[test]
+fn tokens_are_scored_as_vllm_is_asked_to() {
+    let (scores, server) = scored(vec![]);
+    // The server's own rule: -1 less an eighth for each of the id's remainder by 8.
+    assert_eq!(scores.unwrap(), [-1.5, -1.875]);
+    let [asked] = &server.requests()[..] else { panic!("one request") };
+    assert_eq!((asked.method.as_str(), asked.path.as_str()), ("POST", "/v1/completions"));
+    assert_eq!(
+        String::from_utf8_lossy(&asked.body),
+        r#"{"model":"m","prompt":[3,8,12,7],"max_tokens":1,"temperature":0.0,"prompt_logprobs":0}"#
+    );
+}
+
+#[test]
+fn scores_that_fail_are_asked_for_again_and_the_last_failure_names_the_entry() {
+    let wrong = r#"{"choices":[{"prompt_logprobs":[null,{"8":{"logprob":-1}},{"1":{"logprob":-1}},null]}]}"#;
+    let (scores, server) = scored(vec![status(503, "loading"), body(wrong)]);
+    assert_eq!((scores.unwrap().len(), server.asked()), (2, 3));
+    let (scores, server) = scored(vec![body(wrong); 10]);
+    let err = scores.unwrap_err();
+    assert_eq!((server.asked(), err.reason()), (6, "malformed"), "{err}");
+    assert!(err.to_string().contains("entry 2 of its `prompt_logprobs` does not have token 12"));
+    assert!(!err.ends_all(), "another sequence may be scored");
+}
+
+#[test]
+fn a_server_that_knows_no_scores_is_asked_once() {
+    let (scores, server) = scored(vec![body(r#"{"choices":[{"text":"x"}]}"#)]);
+    let err = scores.unwrap_err();
+    assert_eq!(server.asked(), 1, "{err}");
+    assert!(err.ends_all());
+    assert!(err.to_string().ends_with("answers without `prompt_logprobs`: it cannot score tokens"));
+    assert!(err.hint().unwrap().contains("vllm serve"));
+}

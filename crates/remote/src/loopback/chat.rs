@@ -118,7 +118,7 @@ impl ChatServer {
         self.state.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Requests for completions so far.
+    /// Requests for completions and scores so far.
     pub fn asked(&self) -> u64 {
         self.state.asked.load(Ordering::SeqCst)
     }
@@ -142,21 +142,42 @@ impl State {
                 let models = json!([{"id": "loopback", "object": "model"}]);
                 Reply::json(200, &json!({"object": "list", "data": models}))
             }
-            ("POST", "/v1/chat/completions") => self.chat(asked),
+            ("POST", "/v1/chat/completions") => self.asked_for(asked, Self::answer),
+            ("POST", "/v1/completions") => self.asked_for(asked, Self::scores),
             _ => Reply::json(404, &json!({"detail": "Not Found"})),
         }
     }
 
-    fn chat(&self, asked: &Asked) -> Reply {
+    /// Does what the script says, which may be to answer properly.
+    fn asked_for(&self, asked: &Asked, answer: impl Fn(&Self, &Value) -> Reply) -> Reply {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         let Ok(request) = serde_json::from_slice(&asked.body) else {
             return Reply::json(400, &json!({"error": {"message": "the body is not JSON"}}));
         };
         match (self.manners.act)(number, &request) {
             Act::Send(reply) => reply,
-            Act::Answer => self.answer(&request),
-            Act::Over(wire) => self.answer(&request).sent(wire),
+            Act::Answer => answer(self, &request),
+            Act::Over(wire) => answer(self, &request).sent(wire),
         }
+    }
+
+    /// The log-probabilities of the prompt's tokens, as vLLM writes them: each follows from the token's id.
+    fn scores(&self, request: &Value) -> Reply {
+        self.work();
+        let ids = request["prompt"].as_array().cloned().unwrap_or_default();
+        let entry = |(index, id): (usize, &Value)| match index {
+            0 => Value::Null,
+            _ => json!({ id.to_string(): { "logprob": logprob_of(id), "rank": 1 } }),
+        };
+        let entries: Vec<Value> = ids.iter().enumerate().map(entry).collect();
+        let choice = json!({
+            "index": 0,
+            "text": "x",
+            "logprobs": null,
+            "finish_reason": "length",
+            "prompt_logprobs": entries,
+        });
+        Reply::json(200, &json!({ "object": "text_completion", "choices": [choice] }))
     }
 
     fn answer(&self, request: &Value) -> Reply {
@@ -215,6 +236,12 @@ impl State {
         *self.working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.freed.notify_one();
     }
+}
+
+/// The log-probability that the server gives a token: between -1 and -2.
+#[expect(clippy::cast_precision_loss, reason = "a remainder below 8")]
+fn logprob_of(id: &Value) -> f64 {
+    -1.0 - (id.as_u64().unwrap_or(0) % 8) as f64 / 8.0
 }
 
 /// Thinking and a program that both follow from the request.

@@ -89,6 +89,7 @@ impl Alarms {
             curriculum,
             kl_budget: config.dual_source.kl_budget,
             has_partial_credit: !config.reward.needs_all_tests(),
+            is_distilled: !is_ppo && config.dual_source.distill_weight > 0.0,
         };
         Self { rules, history: History::default(), due: BTreeMap::new() }
     }

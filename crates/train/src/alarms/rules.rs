@@ -85,6 +85,8 @@ pub(super) struct Rules {
     pub(super) kl_budget: f64,
     /// Programs that pass some tests are paid for them.
     pub(super) has_partial_credit: bool,
+    /// A teacher teaches in dead groups, too.
+    pub(super) is_distilled: bool,
 }
 
 /// Everything that is due after the last step.
@@ -97,7 +99,7 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
         entropy_rises(history, trainer),
         sampler_gap(history),
         ratios_clamped(history),
-        dead_groups(history).filter(|_| curriculum != Curriculum::PassRate),
+        dead_groups(history).filter(|_| curriculum != Curriculum::PassRate && !rules.is_distilled),
         timeouts(history),
         passes_fall(history, trainer).filter(|_| curriculum == Curriculum::Shuffled),
         cut_off(history, trainer),

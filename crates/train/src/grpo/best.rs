@@ -8,11 +8,13 @@
 use std::collections::BTreeSet;
 
 use whetstone_core::completion::Finish;
+use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Reply, Response, extract};
 use whetstone_data::rows::Tokens;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use crate::example::Example;
+use crate::rollouts::sequences::sampled_sequences;
 use crate::rollouts::values::number;
 use crate::rows::Ending;
 use crate::student::Student;
@@ -49,9 +51,18 @@ fn of_group(group: &Group) -> Vec<Candidate<'_>> {
     whole.into_iter().enumerate().map(candidate).collect()
 }
 
-/// The same without their thinking, as rows: the code alone, behind the prompt as it was seen. One whose
-/// code cannot be laid out is left out.
-pub(super) fn answers(student: &Student, groups: &[Group], count: usize) -> Vec<Example> {
+/// A rollout as rows: as it was said; or without its thinking, if the settings leave that out.
+pub(super) fn rows(student: &Student, config: &Config, rollout: &Rollout) -> Vec<Example> {
+    if !config.training.include_thinking {
+        return answers(student, rollout);
+    }
+    let sequences = sampled_sequences(rollout.turns.iter().enumerate());
+    sequences.into_iter().map(|sequence| sequence.example).collect()
+}
+
+/// A rollout without its thinking: the code alone, behind the prompt as it was seen. A turn whose code
+/// cannot be laid out is left out.
+fn answers(student: &Student, rollout: &Rollout) -> Vec<Example> {
     let Some(ending) = Ending::of(&student.model) else { return Vec::new() };
     let row = |turn: &Turn| {
         let form = Form::ThinkPython;
@@ -63,7 +74,7 @@ pub(super) fn answers(student: &Student, groups: &[Group], count: usize) -> Vec<
         answer.push(ending.end());
         Some(Example::new(&turn.prompt, &answer))
     };
-    best(groups, count).flat_map(|rollout| &rollout.turns).filter_map(row).collect()
+    rollout.turns.iter().filter_map(row).collect()
 }
 
 /// How a prompt ends that opens the thinking.
@@ -147,12 +158,15 @@ mod tests {
 
     #[test]
     fn an_answer_alone_is_the_code_behind_the_prompt_as_it_was_seen() {
-        let (_dir, mut student) = student(&settings());
+        let mut config = settings();
+        config.training.include_thinking = false;
+        let (_dir, mut student) = student(&config);
         let mut rollout = pass(0, 7, 1.0);
         rollout.turns[0].completion.text = "<think>One.</think>\n```python\nx = 1\n```".to_owned();
         let groups = [group("a", vec![rollout, fail(1)])];
         let said = |student: &Student| {
-            let [row] = &answers(student, &groups, 9)[..] else { panic!("one answer") };
+            let rollout = best(&groups, 9).next().unwrap();
+            let [row] = &rows(student, &config, rollout)[..] else { panic!("one answer") };
             assert_eq!(row.tokens[..row.first], [1, 2]);
             let (end, answer) = row.tokens[row.first..].split_last().unwrap();
             assert_eq!(Some(*end), student.model.tokenizer.eos());

@@ -31,15 +31,25 @@ pub(super) fn loss(config: &Config) -> Result<Loss, TrainError> {
     Ok(loss)
 }
 
+/// The weights of the sources beside the rollouts in an update.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct SourceWeights {
+    pub(super) teacher_sft: f64,
+    pub(super) self_sft: f64,
+    pub(super) distill: f64,
+}
+
 /// The weights of a step: those of the settings, unless the student is too far from the reference.
-pub(super) fn scaled_weights(
-    weights: DualSourceConfig,
-    divergence: Option<f64>,
-) -> DualSourceConfig {
-    let (budget, mut held) = (weights.kl_budget, weights);
+pub(super) fn scaled_weights(weights: &DualSourceConfig, divergence: Option<f64>) -> SourceWeights {
+    let budget = weights.kl_budget;
+    let mut held = SourceWeights {
+        teacher_sft: weights.teacher_sft_weight,
+        self_sft: weights.self_sft_weight,
+        distill: weights.distill_weight,
+    };
     if let Some(divergence) = divergence.filter(|&divergence| budget > 0.0 && divergence > budget) {
-        held.teacher_sft_weight *= budget / divergence;
-        held.self_sft_weight *= budget / divergence;
+        held.teacher_sft *= budget / divergence;
+        held.self_sft *= budget / divergence;
     }
     held
 }
@@ -58,19 +68,17 @@ pub(super) fn divergence(loss: Loss, now: &[Vec<f64>], reference: &[Vec<f64>]) -
 mod tests {
     use super::*;
 
-    fn weights(kl_budget: f64) -> DualSourceConfig {
-        DualSourceConfig { kl_budget, ..DualSourceConfig::default() }
-    }
-
     fn bits(weights: [f64; 2]) -> [u64; 2] {
         weights.map(f64::to_bits)
     }
 
     /// The teacher's and the own best's weight.
     fn held(kl_budget: f64, divergence: Option<f64>) -> [u64; 2] {
-        let held = scaled_weights(weights(kl_budget), divergence);
-        assert_eq!(held.grpo_weight.to_bits(), 1.0_f64.to_bits(), "rollouts are not held back");
-        bits([held.teacher_sft_weight, held.self_sft_weight])
+        let weights =
+            DualSourceConfig { kl_budget, distill_weight: 0.7, ..DualSourceConfig::default() };
+        let held = scaled_weights(&weights, divergence);
+        assert_eq!(held.distill.to_bits(), 0.7_f64.to_bits(), "distillation is not held back");
+        bits([held.teacher_sft, held.self_sft])
     }
 
     #[test]

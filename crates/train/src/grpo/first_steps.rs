@@ -68,7 +68,7 @@ impl FirstSteps {
     }
 
     fn count(&mut self, config: &Config, step_rollouts: &StepRollouts, batch: &Batch) {
-        let weights = config.dual_source;
+        let weights = &config.dual_source;
         if weights.grpo_weight > 0.0 {
             count_rollouts(&mut self.rollouts, step_rollouts, batch);
         }

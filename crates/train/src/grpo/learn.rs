@@ -1,4 +1,4 @@
-//! Three sources, their gradients, and one update of all.
+//! Four sources, their gradients, and one update of all.
 //!
 //! An update is of a mini-batch: a part of the step's groups, and of the other sources' rows
 //! ([`mini_batches`](super::batch)). Each source has its own gradient, so that its length and its angle to that of the rollouts can be
@@ -12,10 +12,11 @@ use whetstone_core::config::{Config, KlIn};
 use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
 use super::Grpo;
-use super::auxiliary::{SftRows, SftSource};
+use super::auxiliary::{Auxiliary, RolloutGradient, SftRows, SftSource};
 use super::batch::{Batch, MiniBatch, MiniBatchPass, Reference, TrainSequence};
 use super::budget;
-use super::learn_metrics::{LearnMeasured, PolicyMeasured, SftMeasured, UpdateMeasured};
+use super::distill::{self, LossSettings, OldPolicy};
+use super::learn_metrics::{LearnMeasured, PolicyMeasured, UpdateMeasured};
 use super::metrics::Measured;
 use crate::error::TrainError;
 use crate::example::Example;
@@ -23,7 +24,6 @@ use crate::memory_check::memory_check;
 use crate::optimizer::Optimizer;
 use crate::pass::Pass;
 use crate::plan::Plan;
-use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
 use crate::update::{self, UpdateSettings, Updated};
 use crate::update_kl::{MovedPolicy, ScoredBefore};
@@ -37,9 +37,9 @@ pub(super) struct Learner<'a> {
     /// The reference model, where the student without its adapter is not it.
     reference_model: Option<Decoder>,
     gradients: Gradients,
-    /// Room for the other sources, where they count.
-    teacher: Option<Gradients>,
-    self_sft: Option<Gradients>,
+    /// The other sources.
+    auxiliary: Auxiliary,
+    distill: LossSettings,
     optimizer: Optimizer,
     /// Bytes that the device held after the memory check.
     most_bytes: usize,
@@ -79,10 +79,6 @@ impl<'a> Learner<'a> {
         grpo: &Grpo<'a>,
         optimizer: Optimizer,
     ) -> Result<Self, TrainError> {
-        let new = || Gradients::new(student.decoder.device(), student.decoder.parameters());
-        let weights = grpo.config.dual_source;
-        let teacher = (weights.teacher_sft_weight > 0.0).then(new);
-        let self_sft = (weights.self_sft_weight > 0.0).then(new);
         let loss = budget::loss(grpo.config)?;
         let recorded = grpo.source.recorded();
         let is_asked = recorded.is_some_and(|recorded| recorded.asks_reference(grpo.config));
@@ -93,9 +89,9 @@ impl<'a> Learner<'a> {
             watch: grpo.watch,
             loss,
             reference_model,
-            gradients: new(),
-            teacher,
-            self_sft,
+            gradients: Gradients::new(student.decoder.device(), student.decoder.parameters()),
+            auxiliary: Auxiliary::new(student, &grpo.config.dual_source),
+            distill: LossSettings::new(grpo.config)?,
             optimizer,
             most_bytes: usize::MAX,
         })
@@ -170,7 +166,10 @@ impl<'a> Learner<'a> {
     /// where the first update does not go over all rollouts. Elsewhere the first update computes them.
     fn old_logps(&self, work: Work<'_>) -> Option<Logps> {
         let sampled = || work.batch.sequences.iter().map(|one| one.sampled.clone()).collect();
-        work.old.cloned().or_else(|| (self.config.grpo.mini_batches > 1).then(sampled))
+        // Distillation alone has no policy gradient that would compute them.
+        let is_alone = distill::is_on(self.config) && self.config.dual_source.grpo_weight == 0.0;
+        let is_known = self.config.grpo.mini_batches > 1 || is_alone;
+        work.old.cloned().or_else(|| is_known.then(sampled))
     }
 
     /// Makes the update of a mini-batch.
@@ -188,17 +187,22 @@ impl<'a> Learner<'a> {
             policy.reference_kl = divergence;
         }
         let divergence = policy.reference_kl.get();
-        let weights = budget::scaled_weights(self.config.dual_source, divergence);
-        let grpo_norm = policy.grad_norm;
-        let (rows, weight) = (mini_batch.teacher(batch), weights.teacher_sft_weight);
-        let rows = SftRows { of: SftSource::Teacher, step, rows, weight };
-        let teacher = self.sft_gradients(student, rows, grpo_norm)?;
-        let (rows, weight) = (mini_batch.self_sft(batch), weights.self_sft_weight);
-        let rows = SftRows { of: SftSource::SelfSft, step, rows, weight };
-        let self_sft = self.sft_gradients(student, rows, grpo_norm)?;
+        let weights = budget::scaled_weights(&self.config.dual_source, divergence);
+        let pass = self.pass(student, step);
+        let rollouts = RolloutGradient { gradients: &self.gradients, norm: policy.grad_norm };
+        let (rows, weight) = (mini_batch.teacher(batch), weights.teacher_sft);
+        let rows = SftRows { of: SftSource::Teacher, rows, weight };
+        let teacher = self.auxiliary.sft(pass, rows, rollouts)?;
+        let (rows, weight) = (mini_batch.self_sft(batch), weights.self_sft);
+        let rows = SftRows { of: SftSource::SelfSft, rows, weight };
+        let self_sft = self.auxiliary.sft(pass, rows, rollouts)?;
+        let sequences = mini_batch.distill(batch);
+        let old = if update.is_first { OldPolicy::Student } else { OldPolicy::Recorded };
+        let settings = self.distill.against(old);
+        let distill = self.auxiliary.distill(pass, &sequences, settings, rollouts)?;
         let lr = plan.schedule.rate(update.number)?;
         let updated = self.apply(student, lr)?;
-        Ok(UpdateMeasured { policy, teacher, self_sft, updated, weights, lr })
+        Ok(UpdateMeasured { policy, teacher, self_sft, distill, updated, weights, lr })
     }
 
     /// A pass over rollouts, at the temperature that they were sampled with.
@@ -325,39 +329,9 @@ impl<'a> Learner<'a> {
         Ok(Some(budget::divergence(self.loss, &now, &reference)))
     }
 
-    /// The gradient of the cross-entropy on rows.
-    fn sft_gradients(
-        &mut self,
-        student: &Student,
-        rows: SftRows<'_>,
-        grpo_norm: f64,
-    ) -> Result<Option<SftMeasured>, TrainError> {
-        let SftRows { of, step, rows, weight } = rows;
-        let (decoder, device) = (&student.decoder, student.decoder.device());
-        let pass = self.pass(student, step);
-        let forward = Forward { temperature: 1.0, ..pass.forward };
-        let (grpo, gradients) = match of {
-            SftSource::Teacher => (&self.gradients, self.teacher.as_mut()),
-            SftSource::SelfSft => (&self.gradients, self.self_sft.as_mut()),
-        };
-        let Some(gradients) = gradients else { return Ok(None) };
-        gradients.clear(device);
-        if rows.is_empty() || weight == 0.0 {
-            return Ok(None);
-        }
-        let rows: Vec<&Example> = rows.iter().collect();
-        let loss = sft_gradient(Pass { forward, ..pass }, &rows, weight, gradients)?;
-        let norm = update::norm(decoder, gradients);
-        let dot = gradients.dot(device, grpo);
-        let cosine = (grpo_norm > 0.0 && norm > 0.0).then(|| dot / grpo_norm / norm);
-        Ok(Some(SftMeasured { norm, cosine, loss }))
-    }
-
     fn apply(&mut self, student: &mut Student, lr: f64) -> Result<Updated, TrainError> {
         let device = student.decoder.device().clone();
-        for other in [&self.teacher, &self.self_sft].into_iter().flatten() {
-            self.gradients.add_scaled(&device, 1.0, other);
-        }
+        self.auxiliary.add_to(&device, &mut self.gradients);
         let settings = UpdateSettings { lr, training: &self.config.training };
         let (optimizer, gradients) = (&mut self.optimizer, &self.gradients);
         update::apply(&mut student.decoder, optimizer, gradients, settings)

@@ -5,20 +5,20 @@ use std::time::Duration;
 use whetstone_algo::Mean;
 use whetstone_algo::grpo::GrpoLoss;
 use whetstone_algo::policy::Statistics;
-use whetstone_core::config::DualSourceConfig;
 use whetstone_core::metric::{self, Metric};
 
+use super::budget::SourceWeights;
 use crate::rollouts::values::{Values, number};
 use crate::update::Updated;
 
-/// Measurements of one SFT source.
+/// Measurements of one source beside the rollouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct SftMeasured {
+pub(super) struct SourceMeasured {
     /// The norm of its gradient, weight included.
     pub(super) norm: f64,
     /// Its angle to the gradient of the rollouts.
     pub(super) cosine: Option<f64>,
-    /// The surprise of its tokens.
+    /// The surprise of its tokens; in distillation their reverse KL divergence.
     pub(super) loss: Mean,
 }
 
@@ -43,10 +43,11 @@ pub(super) struct PolicyMeasured {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UpdateMeasured {
     pub(super) policy: PolicyMeasured,
-    pub(super) teacher: Option<SftMeasured>,
-    pub(super) self_sft: Option<SftMeasured>,
+    pub(super) teacher: Option<SourceMeasured>,
+    pub(super) self_sft: Option<SourceMeasured>,
+    pub(super) distill: Option<SourceMeasured>,
     pub(super) updated: Updated,
-    pub(super) weights: DualSourceConfig,
+    pub(super) weights: SourceWeights,
     pub(super) lr: f64,
 }
 
@@ -56,9 +57,10 @@ pub(super) struct UpdateMeasured {
 pub(super) struct LearnMeasured {
     pub(super) took: Duration,
     lr: f64,
-    weights: DualSourceConfig,
-    teacher: Option<SftMeasured>,
-    self_sft: Option<SftMeasured>,
+    weights: SourceWeights,
+    teacher: Option<SourceMeasured>,
+    self_sft: Option<SourceMeasured>,
+    distill: Option<SourceMeasured>,
     /// How far the updates moved the policy that sampled; of recorded rollouts, how far the student is
     /// from that policy after them.
     pub(super) update_kl: Mean,
@@ -72,7 +74,7 @@ pub(super) struct LearnMeasured {
     policy: PolicyMeasured,
 }
 
-impl SftMeasured {
+impl SourceMeasured {
     /// The mean over updates that had rows of a source; none if none had.
     fn mean(updates: impl Iterator<Item = Self>) -> Option<Self> {
         let (mut norm, mut cosine, mut loss) = (Mean::default(), Mean::default(), Mean::default());
@@ -125,8 +127,9 @@ impl LearnMeasured {
         }
         policy.gap = policies().find_map(|policy| policy.gap).or(self.policy.gap);
         self.policy = policy;
-        self.teacher = SftMeasured::mean(updates.iter().filter_map(|update| update.teacher));
-        self.self_sft = SftMeasured::mean(updates.iter().filter_map(|update| update.self_sft));
+        self.teacher = SourceMeasured::mean(updates.iter().filter_map(|update| update.teacher));
+        self.self_sft = SourceMeasured::mean(updates.iter().filter_map(|update| update.self_sft));
+        self.distill = SourceMeasured::mean(updates.iter().filter_map(|update| update.distill));
         self.norm = updates.iter().map(|update| update.updated.norm).sum::<f64>() / count;
         self.skipped_updates += updates.iter().filter(|update| update.updated.is_skipped).count();
         (self.weights, self.lr) = (last.weights, last.lr);
@@ -166,13 +169,22 @@ impl LearnMeasured {
         put_source(values, names, self.teacher);
         let names = [metric::SELF_SFT_LOSS, metric::SELF_SFT_GRAD_NORM, metric::SELF_SFT_COSINE];
         put_source(values, names, self.self_sft);
-        values.put(metric::TEACHER_SFT_WEIGHT, self.weights.teacher_sft_weight);
-        values.put(metric::SELF_SFT_WEIGHT, self.weights.self_sft_weight);
+        values.put(metric::TEACHER_SFT_WEIGHT, self.weights.teacher_sft);
+        values.put(metric::SELF_SFT_WEIGHT, self.weights.self_sft);
+        let names = [metric::DISTILL_KL, metric::DISTILL_GRAD_NORM, metric::DISTILL_COSINE];
+        put_source(values, names, self.distill);
+        if self.weights.distill > 0.0 {
+            values.put(metric::DISTILL_WEIGHT, self.weights.distill);
+        }
     }
 }
 
 /// Puts loss, norm and cosine of a source, where there are any.
-fn put_source(values: &mut Values, [loss, norm, cosine]: [Metric; 3], source: Option<SftMeasured>) {
+fn put_source(
+    values: &mut Values,
+    [loss, norm, cosine]: [Metric; 3],
+    source: Option<SourceMeasured>,
+) {
     if let Some(source) = source {
         values.put_some(loss, source.loss.get());
         values.put(norm, source.norm);
@@ -191,9 +203,15 @@ mod tests {
     }
 
     fn update(policy: PolicyMeasured, norm: f64) -> UpdateMeasured {
-        let weights = DualSourceConfig::default();
-        let updated = Updated { norm, is_skipped: norm == 0.0 };
-        UpdateMeasured { policy, teacher: None, self_sft: None, updated, weights, lr: norm / 8.0 }
+        UpdateMeasured {
+            policy,
+            teacher: None,
+            self_sft: None,
+            distill: None,
+            updated: Updated { norm, is_skipped: norm == 0.0 },
+            weights: SourceWeights::default(),
+            lr: norm / 8.0,
+        }
     }
 
     #[test]
@@ -241,7 +259,7 @@ mod tests {
             for &surprise in surprises {
                 loss.add(surprise);
             }
-            Some(SftMeasured { norm, cosine, loss })
+            Some(SourceMeasured { norm, cosine, loss })
         };
         let plain = update(PolicyMeasured::default(), 1.0);
         let first = UpdateMeasured { teacher: source(2.0, None, &[1.0, 1.0]), ..plain };
@@ -258,9 +276,10 @@ mod tests {
     fn every_source_has_its_own_names() {
         let mut loss = Mean::default();
         loss.add(3.0);
-        let teacher = Some(SftMeasured { norm: 2.0, cosine: Some(-0.5), loss });
-        let weights = DualSourceConfig::default();
-        let measured = LearnMeasured { weights, teacher, ..LearnMeasured::default() };
+        let teacher = Some(SourceMeasured { norm: 2.0, cosine: Some(-0.5), loss });
+        let distill = Some(SourceMeasured { norm: 4.0, cosine: None, loss });
+        let weights = SourceWeights { teacher_sft: 0.3, self_sft: 0.2, distill: 0.7 };
+        let measured = LearnMeasured { weights, teacher, distill, ..LearnMeasured::default() };
         assert_eq!(
             ["loss", "grad_norm", "cosine", "weight"]
                 .map(|name| value(&measured, &format!("teacher_sft/{name}"))),
@@ -268,5 +287,10 @@ mod tests {
         );
         assert_eq!(value(&measured, "self_sft/weight"), Some(0.2));
         assert_eq!(value(&measured, "self_sft/grad_norm"), None);
+        assert_eq!(
+            ["kl", "grad_norm", "cosine", "weight"]
+                .map(|name| value(&measured, &format!("distill/{name}"))),
+            [Some(3.0), Some(4.0), None, Some(0.7)]
+        );
     }
 }

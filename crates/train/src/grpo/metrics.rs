@@ -6,6 +6,7 @@ use std::time::Duration;
 use whetstone_core::metric;
 
 use super::batch::Batch;
+use super::distill::TeacherMeasured;
 use super::learn_metrics::LearnMeasured;
 use crate::rollouts::metrics::{Collected, RewardMetrics, of_rollouts};
 use crate::rollouts::paid::Paid;
@@ -23,6 +24,19 @@ pub(super) struct Measured {
     pub(super) paid: Option<Paid>,
     /// What the process reward model said, if there is one.
     pub(super) process: Option<ProcessPaid>,
+    /// The scoring of the teacher of distillation, if there is one.
+    pub(super) teacher: Option<TeacherMeasured>,
+    /// Replay, if it is on.
+    pub(super) replay: Option<ReplayMeasured>,
+}
+
+/// Replayed successes of a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReplayMeasured {
+    /// Rows that join the step.
+    pub(super) rows: usize,
+    /// Tasks with a success that is kept.
+    pub(super) tasks: usize,
 }
 
 const REWARDS: RewardMetrics = RewardMetrics {
@@ -47,6 +61,13 @@ impl Measured {
         }
         if let Some(process) = self.process {
             process.put(&mut values);
+        }
+        if let Some(teacher) = &self.teacher {
+            teacher.put(&mut values);
+        }
+        if let Some(ReplayMeasured { rows, tasks }) = self.replay {
+            values.put(metric::SELF_SFT_REPLAYED, number(rows));
+            values.put(metric::SELF_SFT_REPLAY_TASKS, number(tasks));
         }
         values.put(metric::GRPO_DEAD_GROUPS, number(batch.dead_groups));
         values.put(metric::GRPO_SOLVED_GROUPS, number(batch.solved_groups));

@@ -1,7 +1,7 @@
-//! GRPO with two more teachers: judged rollouts, the teacher's traces, the student's own best.
+//! GRPO with more sources beside judged rollouts: the teacher's traces, the student's own best, and distillation.
 //!
 //! ```text
-//! tasks ─► rollouts, judged meanwhile ─► advantages ─► signals of three sources ─► gradient ─► update
+//! tasks ─► rollouts, judged meanwhile ─► advantages ─► signals of four sources ─► gradient ─► update
 //! ```
 //!
 //! A step samples a group for each of its tasks and makes one update of them, or one of each of
@@ -18,11 +18,14 @@ mod auxiliary;
 mod batch;
 mod best;
 pub(crate) mod budget;
+mod distill;
 mod first_steps;
 mod learn;
 mod learn_metrics;
 mod metrics;
+mod paying;
 mod probe;
+mod replay;
 mod source;
 
 use std::collections::BTreeMap;
@@ -38,18 +41,20 @@ use whetstone_infer::Limits;
 use self::batch::Batch;
 use self::first_steps::{FinishedStep, FirstSteps};
 use self::learn::{Learner, Work};
-use self::metrics::Measured;
+use self::metrics::{Measured, ReplayMeasured};
+use self::paying::PayingModels;
+use self::replay::DoneStep;
 use self::source::RolloutStream;
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::rollouts::paid::RewardAdapter;
-use crate::rollouts::process::ProcessAdapter;
 use crate::rollouts::record::{Estimates, Rollouts};
 use crate::rollouts::suspects::suspects;
 use crate::rollouts::tasks::{NextStep, StepRollouts};
 use crate::rollouts::{Collection, held_out};
 use crate::session::{Progress, Session, restore};
 use crate::student::Student;
+use crate::successes::Successes;
+use crate::teacher::TokenTeacher;
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
 pub use self::probe::probe;
@@ -76,6 +81,8 @@ pub struct Grpo<'a> {
     pub reward_model: Option<&'a Path>,
     /// The directory of a process reward model, which pays for transitions.
     pub process_model: Option<&'a Path>,
+    /// The teacher of on-policy distillation, where that has a weight.
+    pub teacher: Option<&'a dyn TokenTeacher>,
     /// The checkpoint to resume from.
     pub checkpoint: Option<&'a Path>,
     /// Receives progress, and tells when to stop.
@@ -124,15 +131,13 @@ fn steps(
     let plan = grpo.source.plan(grpo.config)?;
     student.check_grpo_room(grpo.config, grpo.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, grpo.checkpoint)?;
-    let reward_model =
-        RewardAdapter::open(student, grpo.config, grpo.reward_model, grpo.checkpoint)?;
-    let process_model =
-        ProcessAdapter::open(student, grpo.config, grpo.process_model, grpo.checkpoint)?;
+    let models = PayingModels::open(student, grpo)?;
     let mut stream = RolloutStream::new(grpo.config, grpo.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
     let mut learner = Learner::new(student, grpo, optimizer)?;
     learner.check_memory(student, &longest(student, grpo))?;
+    distill::check_memory(grpo, &longest(student, grpo))?;
     while progress.step < plan.steps {
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
@@ -144,13 +149,13 @@ fn steps(
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
-        if let Some(model) = &reward_model {
-            measured.paid = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
-        }
-        if let Some(model) = &process_model {
-            measured.process = Some(model.pay(student, grpo.config, &mut step_rollouts)?);
-        }
-        let mut batch = batch_of(student, grpo.config, &step_rollouts)?;
+        models.pay(student, grpo.config, &mut step_rollouts, &mut measured)?;
+        let sampled =
+            Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
+        let Some(mut batch) = batch_of(student, grpo, sampled, &mut measured)? else {
+            session.checkpoint(student, learner.optimizer(), &progress)?;
+            return Ok(Ended::Stopped(progress.step));
+        };
         let reference = learner.reference(student, step, &batch, &mut measured)?;
         if let (KlIn::Reward, Some(reference)) = (grpo.config.grpo.kl_in, &reference) {
             let charged = batch.charge(grpo.config, &step_rollouts, reference);
@@ -168,6 +173,8 @@ fn steps(
             .learn(student, &plan, work)
             .map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         stream.count(grpo.config, &step_rollouts, &mut progress);
+        let done = DoneStep { step, step_rollouts: &step_rollouts };
+        replay::remember(student, grpo.config, done, &mut progress.successes);
         progress.step = step;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();
@@ -175,7 +182,8 @@ fn steps(
         let stalled = stalled(grpo.config, &progress, &values);
         let finished =
             FinishedStep { step, steps: plan.steps, step_rollouts: &step_rollouts, batch: &batch };
-        let warnings = first_steps.see(grpo.config, finished);
+        let mut warnings = first_steps.see(grpo.config, finished);
+        warnings.extend(measured.teacher.and_then(|teacher| teacher.warning));
         let report = StepReport { step, steps: plan.steps, took, values, warnings, again: false };
         session.step(report, &|term| suspects(&step_rollouts, term), grpo.watch)?;
         if session.is_due(step, plan.steps) || stalled.is_some() {
@@ -194,18 +202,39 @@ fn steps(
     Ok(Ended::Done)
 }
 
-/// The batch of a step's rollouts; self-SFT rows have no thinking if the settings leave it out.
+/// The rollouts of a step, and the successes of the steps before.
+#[derive(Clone, Copy)]
+struct Sampled<'a> {
+    step: u64,
+    step_rollouts: &'a StepRollouts,
+    successes: &'a Successes,
+}
+
+/// The batch of a step's rollouts, with what the teacher of distillation says of them and with replayed successes;
+/// `None` if it was told to stop meanwhile. Self-SFT rows have no thinking if the settings leave it out.
 fn batch_of(
     student: &Student,
-    config: &Config,
-    step_rollouts: &StepRollouts,
-) -> Result<Batch, TrainError> {
+    grpo: &Grpo<'_>,
+    sampled: Sampled<'_>,
+    measured: &mut Measured,
+) -> Result<Option<Batch>, TrainError> {
+    let Sampled { step, step_rollouts, successes } = sampled;
+    let config = grpo.config;
+    let Some(scored) = distill::score(grpo, step, step_rollouts)? else { return Ok(None) };
+    measured.teacher = scored.measured;
     let mut batch = Batch::new(config, step_rollouts)?;
+    batch.distill = scored.sequences;
     if !config.training.include_thinking {
         let top_k = config.dual_source.self_sft_top_k as usize;
-        batch.self_sft = best::answers(student, &step_rollouts.groups, top_k);
+        let best = best::best(&step_rollouts.groups, top_k);
+        batch.self_sft = best.flat_map(|rollout| best::rows(student, config, rollout)).collect();
     }
-    Ok(batch)
+    let replayed = replay::replayed(config, successes, step_rollouts);
+    if config.dual_source.replay > 0 {
+        measured.replay = Some(ReplayMeasured { rows: replayed.len(), tasks: successes.tasks() });
+    }
+    batch.self_sft.extend(replayed);
+    Ok(Some(batch))
 }
 
 /// The error of a training that is stalled: no group with a gradient, or no test passed, for
@@ -218,7 +247,8 @@ fn stalled(
     let patience = u64::from(config.grpo.patience_steps);
     let mean = values.get(metric::GRPO_MEAN_REWARD.name).copied().unwrap_or(0.0);
     match (progress.dead_steps, progress.unsolved_steps) {
-        _ if patience == 0 => None,
+        // A teacher teaches where rewards do not differ, too.
+        _ if patience == 0 || distill::is_on(config) => None,
         (steps, _) if steps >= patience => Some(TrainError::AllEqual { steps, mean }),
         (_, steps) if steps >= patience => Some(TrainError::NoneSolved { steps, mean }),
         _ => None,

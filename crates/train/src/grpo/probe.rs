@@ -1,19 +1,19 @@
 //! One step of GRPO of which nothing is kept.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use whetstone_core::config::KlIn;
 
+use super::distill::TeacherMeasured;
 use super::first_steps::{FinishedStep, FirstSteps};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
+use super::paying::PayingModels;
 use super::source::{RolloutStream, Source};
-use super::{Grpo, STAGE, batch_of, longest};
+use super::{Grpo, STAGE, Sampled, batch_of, distill, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
 use crate::rollouts::held_out;
-use crate::rollouts::paid::RewardAdapter;
-use crate::rollouts::process::ProcessAdapter;
 use crate::rollouts::tasks::NextStep;
 use crate::session::restore;
 use crate::student::Student;
@@ -32,17 +32,11 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let plan = training.source.plan(training.config)?;
     student.check_grpo_room(training.config, training.limits)?;
     let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
-    let reward_model =
-        RewardAdapter::open(student, training.config, training.reward_model, training.checkpoint)?;
-    let process_model = ProcessAdapter::open(
-        student,
-        training.config,
-        training.process_model,
-        training.checkpoint,
-    )?;
+    let models = PayingModels::open(student, training)?;
     let mut stream = RolloutStream::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
+    distill::check_memory(training, &longest(student, training))?;
     let mut measured = Measured::default();
     let collection = training.collection();
     measured.collected.held_out = held_out::measure(student, collection, 1)?;
@@ -51,13 +45,11 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let Some(mut step_rollouts) = stream.next(next, &learner)? else {
         return Ok(None);
     };
-    if let Some(model) = &reward_model {
-        model.pay(student, training.config, &mut step_rollouts)?;
-    }
-    if let Some(model) = &process_model {
-        model.pay(student, training.config, &mut step_rollouts)?;
-    }
-    let mut batch = batch_of(student, training.config, &step_rollouts)?;
+    models.pay(student, training.config, &mut step_rollouts, &mut measured)?;
+    let sampled = Sampled { step, step_rollouts: &step_rollouts, successes: &progress.successes };
+    let Some(mut batch) = batch_of(student, training, sampled, &mut measured)? else {
+        return Ok(None);
+    };
     let reference = learner.reference(student, step, &batch, &mut measured)?;
     if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {
         batch.charge(training.config, &step_rollouts, reference)?;
@@ -73,6 +65,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         FinishedStep { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
         ("sampling and judging", step_rollouts.sampling),
+        ("teacher", measured.teacher.as_ref().map_or(Duration::ZERO, TeacherMeasured::took)),
         ("reference", measured.reference),
         ("learning", measured.learnt.took),
     ];

@@ -161,6 +161,14 @@ pub fn check_settings(config: &Config, counts: &RecordedCounts) -> Result<(), Tr
                 .to_owned(),
         );
     }
+    if config.dual_source.distill_weight > 0.0 && counts.retokenized > 0 {
+        return refuse(format!(
+            "`dual_source.distill_weight` asks a teacher about the very tokens that were sampled, and {} of {} \
+             rollouts have no token ids: record them with `whet rollout --student`, or set \
+             `dual_source.distill_weight=0`",
+            counts.retokenized, counts.rollouts
+        ));
+    }
     let charged = config.grpo.kl_in == KlIn::Reward && config.grpo.kl_coef > 0.0;
     if charged && counts.without_logps > 0 {
         return refuse(format!(

@@ -13,6 +13,7 @@ use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::{self, Optimizer};
 use crate::ppo::PpoProgress;
 use crate::student::Student;
+use crate::successes::Successes;
 
 const STATE_VERSION: u64 = 1;
 /// Bytes of the file, at most: a line for each task.
@@ -44,6 +45,9 @@ pub struct Progress {
     pub dead_steps: u64,
     /// Steps in a row without a rollout that passed a test.
     pub unsolved_steps: u64,
+    /// Past successes of tasks, where they are replayed.
+    #[serde(default, skip_serializing_if = "Successes::is_empty")]
+    pub successes: Successes,
     /// The state of PPO's rules, in a training with PPO.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ppo: Option<PpoProgress>,

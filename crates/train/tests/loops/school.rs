@@ -22,6 +22,8 @@ use whetstone_env::registry::ENVIRONMENTS;
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
 use whetstone_model::create::{Recipe, Sizes, SystemMessages, create};
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
+use whetstone_model::open;
 use whetstone_model::tokenizer::{LEAST_TOKENS, Trainer};
 use whetstone_model::weights::Dtype;
 use whetstone_record::event::Event;
@@ -32,6 +34,7 @@ use whetstone_train::ppo::{self, Ppo, ppo};
 use whetstone_train::recorded::Recorded;
 use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::sft::{self, Sft, sft};
+use whetstone_train::teacher::TokenTeacher;
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, TrainError};
@@ -62,6 +65,8 @@ pub(crate) struct School {
     pub(crate) threads: usize,
     /// The directory of a process reward model that pays in GRPO and PPO.
     pub(crate) process_model: Option<PathBuf>,
+    /// The teacher of distillation.
+    pub(crate) teacher: Option<Box<dyn TokenTeacher>>,
     /// What computes instead of the CPU.
     pub(crate) gpu: Option<Device>,
 }
@@ -90,6 +95,7 @@ impl School {
             replied: Arc::new(|_| ()),
             threads: 1,
             process_model: None,
+            teacher: None,
             gpu: None,
         }
     }
@@ -98,6 +104,14 @@ impl School {
         let cpu = || Device::cpu(self.threads).unwrap();
         let device = self.gpu.clone().unwrap_or_else(cpu);
         Student::open(&self.dir.path().join("model"), &device, &self.config, checkpoint)
+    }
+
+    /// A model as a frozen decoder.
+    pub(crate) fn decoder(&self, path: &Path) -> Decoder {
+        let model = open(path).unwrap();
+        let options = LoadOptions { weights: WeightFormat::Frozen, positions: POSITIONS };
+        let device = Device::cpu(self.threads).unwrap();
+        Decoder::load(&device, &model.config, model.weights.as_ref(), options).unwrap()
     }
 
     fn place<'a>(&'a self, name: &'a str) -> RunLocation<'a> {
@@ -150,6 +164,7 @@ impl School {
         let training = Grpo {
             reward_model: None,
             process_model: self.process_model.as_deref(),
+            teacher: self.teacher.as_deref(),
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
@@ -175,6 +190,7 @@ impl School {
         let training = Grpo {
             reward_model: None,
             process_model: None,
+            teacher: self.teacher.as_deref(),
             config: &self.config,
             source: grpo::Source::Recorded(&recorded),
             held_out: &[],

@@ -16,6 +16,7 @@ use whetstone_algo::Totals;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 
+use super::super::distill::DistillSequence;
 use super::Batch;
 use crate::example::Example;
 use crate::order::shuffled;
@@ -30,6 +31,8 @@ pub(in crate::grpo) struct MiniBatch {
     pub(in crate::grpo) totals: Totals,
     teacher: Range<usize>,
     self_sft: Range<usize>,
+    /// The places of its sequences of distillation.
+    distill: Vec<usize>,
 }
 
 /// A pass over a step's batch.
@@ -52,6 +55,11 @@ impl MiniBatch {
     pub(in crate::grpo) fn self_sft<'b>(&self, batch: &'b Batch) -> &'b [Example] {
         &batch.self_sft[self.self_sft.clone()]
     }
+
+    /// Its sequences of distillation.
+    pub(in crate::grpo) fn distill<'b>(&self, batch: &'b Batch) -> Vec<&'b DistillSequence> {
+        self.distill.iter().map(|&at| &batch.distill[at]).collect()
+    }
 }
 
 impl Batch {
@@ -66,7 +74,9 @@ impl Batch {
         let count = (config.grpo.mini_batches as usize).min(groups.len()).max(1);
         if count == 1 {
             let (teacher, self_sft) = (0..self.teacher.len(), 0..self.self_sft.len());
-            return vec![MiniBatch { places: learnt, totals: self.totals, teacher, self_sft }];
+            let (places, totals) = (learnt, self.totals);
+            let distill = (0..self.distill.len()).collect();
+            return vec![MiniBatch { places, totals, teacher, self_sft, distill }];
         }
         let seed = Seed::new(config.seed).derive("mini-batches", pass.step);
         let order = shuffled(seed, pass.pass, groups.len());
@@ -81,15 +91,20 @@ impl Batch {
                 totals: self.totals_of(&own),
                 teacher: part(self.teacher.len()),
                 self_sft: part(self.self_sft.len()),
+                distill: (0..self.distill.len())
+                    .filter(|&at| own.contains(&self.distill[at].group))
+                    .collect(),
             }
         };
         (0..count).map(mini_batch).collect()
     }
 
-    /// The groups that have a sequence in the loss.
+    /// The groups that have a sequence in the loss, or in that of distillation.
     fn groups(&self) -> Vec<usize> {
-        let mut groups: Vec<usize> =
-            self.sequences.iter().map(|sequence| sequence.rollout.group).collect();
+        let learnt = self.sequences.iter().map(|sequence| sequence.rollout.group);
+        let distilled = self.distill.iter().map(|sequence| sequence.group);
+        let mut groups: Vec<usize> = learnt.chain(distilled).collect();
+        groups.sort_unstable();
         groups.dedup();
         groups
     }

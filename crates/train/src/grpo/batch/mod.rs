@@ -29,6 +29,7 @@ pub(super) use self::mini_batches::{MiniBatch, MiniBatchPass};
 use self::turns::turn_advantages;
 use super::best::best;
 use super::budget;
+use super::distill::DistillSequence;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::rollouts::sequences::{RolloutIndex, SampledSequence, TurnTokens, sampled_sequences};
@@ -77,8 +78,10 @@ pub(super) struct Batch {
     /// One list for each group that was judged, dead ones included.
     pub(super) advantages: Vec<Vec<f64>>,
     pub(super) teacher: Vec<Example>,
-    /// The student's own best rollouts of the step.
+    /// The student's own best rollouts of the step, and behind them replayed ones of earlier steps.
     pub(super) self_sft: Vec<Example>,
+    /// What the teacher of distillation scored.
+    pub(super) distill: Vec<DistillSequence>,
     pub(super) dead_groups: usize,
     /// Of these, groups in which every rollout passes, and groups in which none does.
     pub(super) solved_groups: usize,
