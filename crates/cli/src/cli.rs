@@ -60,6 +60,8 @@ The pipeline step by step:
   3. whet data prepare      Convert data sets into train and validation tasks.
      whet data check        Say what a file is, and what is wrong with each of its lines.
      whet data validate     Check that each reference passes its tests and no trivial answer does.
+     whet data filter       Keep the tasks that the student solves now and then.
+     whet data tests        Add generated tests to tasks.
      whet data prompts      Draw prompts for Phaser games to train on and to evaluate on.
   4. whet teach             Collect a teacher's traces, each with the judge's verdict.
   5. whet score             Add verdict, reward and advantage to each rollout of a file.

@@ -12,14 +12,15 @@ fn check(written: &str, key: &str, expected: &Value) {
     let set = Layer::Set { argument: written.to_owned() };
     let loaded = load(&[set]).unwrap_or_else(|problems| panic!("{written}: {problems:?}"));
     assert_eq!(loaded.places.keys().collect::<Vec<_>>(), [key], "{written}");
-    let config = serde_json::to_value(&loaded.config).unwrap();
+    let config = serde_json::to_value(&loaded.config).expect("plain data");
     let found = key.split('.').fold(&config, |value, name| &value[name]);
     assert_eq!(found, expected, "{written}");
-    let (name, value) = written.split_once('=').unwrap();
+    let (name, value) = written.split_once('=').expect("a key and a value");
     let is_toml = toml::from_str::<toml::Table>(written).is_ok();
     let text = if is_toml { written.to_owned() } else { format!("{name} = \"{value}\"") };
     let file = Layer::File { path: "settings.toml".into(), text };
-    assert_eq!(load(&[file]).unwrap().config, loaded.config, "{written} in a file");
+    let of_file = load(&[file]).unwrap_or_else(|problems| panic!("{written}: {problems:?}"));
+    assert_eq!(of_file.config, loaded.config, "{written} in a file");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | nothing but a seed | tasks composed of small steps, with traces | [`embedded`] |
 //! | tasks of all sources | two halves without duplicates | [`prepare`] |
 //! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |
+//! | tasks with programs | the same tasks with more tests, from what the programs answer | [`generated_tests`] |
 //! | prompt seeds | tasks for Phaser, and mock rollouts | [`phaser`] |
 //! | judged replies, and pairs of others | preference pairs | [`pairs`] |
 //! | judged replies | those that solved their tasks, as traces | [`sampled_traces`] |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod embedded;
+pub mod generated_tests;
 pub mod pairs;
 pub mod part;
 pub mod phaser;

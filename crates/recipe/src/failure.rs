@@ -30,7 +30,7 @@ use whetstone_sandbox::StartError;
 use whetstone_train::TrainError;
 use whetstone_train::inputs::InputError;
 
-use crate::filtering::FilterError;
+use crate::filtered::FilterError;
 use crate::model_failure::{ModelFailure, open_hint};
 use crate::tasks::TasksError;
 use crate::text::{counted, many, plain};
@@ -420,7 +420,7 @@ impl Failure {
             Self::NoTask { .. } => {
                 Some("name the file with `--tasks`, and a task by its `id` there")
             }
-            Self::Filter(err) => err.hint(),
+            Self::Filter(err) => Some(err.hint()),
             Self::Prompt(_) => {
                 Some("`whet prompt show --template plain --source` prints a template to begin with")
             }

@@ -6,32 +6,30 @@
 //!
 //! Not here: the order of tasks during training (`grpo.curriculum`), which follows the rates as they change.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
 use whetstone_core::Task;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::{Records, read_tasks};
 use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
+use whetstone_core::wire::Object;
 use whetstone_eval::{RESULTS, Results, suite};
 use whetstone_record::batch::check_outputs;
-use whetstone_record::error::BatchError;
 use whetstone_rollout::collect::record::MODEL;
 
 use crate::failure::Failure;
+use crate::filtered::{FEW_SAMPLES, FilterError, FilterSummary};
 use crate::pairs::file_of;
 use crate::tasks;
-use crate::text::plain;
 
 /// The lowest rate that is kept, unless another is given.
 pub const DEFAULT_MIN: f64 = 0.05;
 /// The highest rate that is kept, unless another is given.
 pub const DEFAULT_MAX: f64 = 0.9;
-/// A rate of fewer samples is hardly one.
-pub const FEW_SAMPLES: u64 = 4;
 /// The setting of an evaluation with the temperature of its samples.
 const TEMPERATURE: &str = "eval.temperature";
 
@@ -52,99 +50,6 @@ pub struct FilterRequest {
     pub model: Option<String>,
     /// Whether rates of another model are taken too.
     pub any_model: bool,
-}
-
-/// What became of the tasks.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct FilterSummary {
-    /// The version of the document.
-    pub v: u64,
-    /// The models that the rates are of; none if the file names none.
-    pub models: Vec<String>,
-    /// The temperature of their samples, if the file says it.
-    pub temperature: Option<f64>,
-    /// Tasks that were read.
-    pub tasks: u64,
-    /// Tasks that were kept.
-    pub kept: u64,
-    /// Tasks below the lowest rate.
-    pub too_hard: u64,
-    /// Of these, the ones that were never solved.
-    pub never_solved: u64,
-    /// Tasks above the highest rate.
-    pub too_easy: u64,
-    /// Of these, the ones that were always solved.
-    pub always_solved: u64,
-    /// Tasks without a rate.
-    pub no_rate: u64,
-    /// Tasks whose rate is of fewer than [`FEW_SAMPLES`] samples.
-    pub few_samples: u64,
-    /// Rates of tasks that are not in the file.
-    pub other_tasks: u64,
-    /// Whether the tasks are, by their digest, those that were measured; none where only a part of them is here.
-    pub same_tasks: Option<bool>,
-}
-
-/// Why tasks cannot be filtered.
-#[derive(Debug, thiserror::Error)]
-pub enum FilterError {
-    /// The rates are of another model than the one that is trained.
-    #[error("the rates of `{}` are of the model `{}`, and the model to train is `{}`", path.display(), plain(found, 200), plain(expected, 200))]
-    OtherModel {
-        /// The file of rates.
-        path: PathBuf,
-        /// Its model.
-        found: String,
-        /// The model that is trained.
-        expected: String,
-    },
-    /// The output is one of the inputs.
-    #[error(transparent)]
-    Output(BatchError),
-    /// The lowest rate is above the highest.
-    #[error("`--min` is {min} and `--max` is {max}: no rate is between them")]
-    Bounds {
-        /// The lowest.
-        min: f64,
-        /// The highest.
-        max: f64,
-    },
-    /// No rate belongs to one of the tasks.
-    #[error("`{}` has no rate of any task of `{}`: its first is `{}`", rates.display(), tasks.display(), first.as_ref().map_or_else(|| "none".to_owned(), |id| plain(id.as_str(), 100)))]
-    NoRates {
-        /// The file of rates.
-        rates: PathBuf,
-        /// The file of tasks.
-        tasks: PathBuf,
-        /// The first task of the rates.
-        first: Option<TaskId>,
-    },
-    /// No task has a rate between the bounds.
-    #[error("no task is left of {}: {} below {min}, {} above {max}, {} without a rate", summary.tasks, summary.too_hard, summary.too_easy, summary.no_rate)]
-    Nothing {
-        /// What became of them.
-        summary: Box<FilterSummary>,
-        /// The lowest rate.
-        min: f64,
-        /// The highest.
-        max: f64,
-    },
-}
-
-impl FilterError {
-    /// A suggestion for the user.
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Output(err) => return err.hint(),
-            Self::OtherModel { .. } => {
-                "measure the model itself: `whet eval --tasks TASKS --model MODEL --out DIR`; if it is the one that training \
-                 begins with, name it with `--model`; `--any-model` takes the rates as they are"
-            }
-            Self::Bounds { .. } => "name a lower `--min` or a higher `--max`",
-            Self::NoRates { .. } => "measure these tasks: `whet eval --tasks TASKS`",
-            Self::Nothing { .. } => "widen `--min` and `--max`, or measure other tasks",
-        })
-    }
 }
 
 /// Samples of a task and how many of them passed.
@@ -177,7 +82,7 @@ pub fn run(request: &FilterRequest, config: &Config) -> Result<FilterSummary, Fa
     }
     let inputs = [request.rates.as_path(), request.tasks.as_path()];
     let inputs = inputs.into_iter().filter(|path| path.is_file());
-    check_outputs(inputs, [request.out.as_path()]).map_err(FilterError::Output)?;
+    check_outputs(inputs, [request.out.as_path()])?;
     let rates = read_rates(&request.rates)?;
     if !request.any_model {
         let expected = request.model.as_ref().unwrap_or(&config.student.model_name);
@@ -287,16 +192,8 @@ impl Rates {
     /// Adds a rollout. What was not judged, because nothing was run or the machine failed, counts nowhere.
     fn add(&mut self, rollout: &RolloutLine) {
         self.first.get_or_insert_with(|| rollout.prompt_id.clone());
-        let noted: BTreeMap<&str, NotedValue> = [MODEL, "temperature"]
-            .into_iter()
-            .filter_map(|field| Some((field, serde_json::from_str(rollout.meta.get(field)?).ok()?)))
-            .collect();
-        if let Some(NotedValue::Text(model)) = noted.get(MODEL) {
-            self.models.insert(model.clone());
-        }
-        if let Some(NotedValue::Number(temperature)) = noted.get("temperature") {
-            self.temperature = Some(*temperature);
-        }
+        self.models.extend(noted::<String>(&rollout.meta, MODEL));
+        self.temperature = noted(&rollout.meta, "temperature").or(self.temperature);
         let count = self.by_task.entry(rollout.prompt_id.clone()).or_default();
         if let Some(Score::Scored { outcome, .. }) = &rollout.score
             && let Some(solved) = outcome.evidence.solved()
@@ -307,12 +204,9 @@ impl Rates {
     }
 }
 
-/// What stands in the `meta` of a rollout; other tools may have anything there.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum NotedValue {
-    Text(String),
-    Number(f64),
+/// A fact of a rollout. Lines of other tools may have anything there; what is no field of ours is taken for unknown.
+fn noted<T: DeserializeOwned>(meta: &Object, field: &str) -> Option<T> {
+    serde_json::from_str(meta.get(field)?).ok()
 }
 
 impl PassCount {

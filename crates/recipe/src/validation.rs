@@ -137,7 +137,7 @@ fn lost(report: &ProofSummary) -> Vec<String> {
 }
 
 /// Judges that differ in their hash seeds alone.
-fn start_judges(config: &Config, count: u32) -> Result<Vec<Judge>, Failure> {
+pub(crate) fn start_judges(config: &Config, count: u32) -> Result<Vec<Judge>, Failure> {
     let start = |seed| judge::start_with_hashes(config, seed);
     let judges: Result<Vec<Judge>, _> = (0..count.max(1)).map(start).collect();
     judges.map_err(|err| Failure::judge(&err))

@@ -30,6 +30,8 @@ const KEPT: &[Kept] = &[
         files: &[
             "cli.rs",
             "config_command.rs",
+            "data/filter.rs",
+            "data/generated_tests.rs",
             "data/mod.rs",
             "data/pairs/args.rs",
             "data/pairs/mod.rs",

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use whetstone_core::config::Config;
-use whetstone_recipe::filtering::{
-    self, DEFAULT_MAX, DEFAULT_MIN, FEW_SAMPLES, FilterRequest, FilterSummary,
-};
+use whetstone_recipe::filtered::{FEW_SAMPLES, FilterSummary};
+use whetstone_recipe::filtering::{self, DEFAULT_MAX, DEFAULT_MIN, FilterRequest};
 use whetstone_recipe::text::{many, plain};
 
 use crate::cli::ConfigArgs;
@@ -110,6 +109,9 @@ fn text(summary: &FilterSummary, args: &FilterArgs) -> String {
     for (name, count, note) in rows {
         lines.push(format!("  {name:<16} {count:>8}  {note}").trim_end().to_owned());
     }
+    if summary.other_tasks > 0 {
+        lines.push(format!("  {:<16} {:>8}", "of other tasks", summary.other_tasks));
+    }
     if !summary.models.is_empty() {
         let models: Vec<String> = summary.models.iter().map(|model| plain(model, 200)).collect();
         lines.push(format!("  rates of {}", models.join(", ")));
@@ -137,14 +139,10 @@ fn doubts(summary: &FilterSummary, config: &Config) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if summary.other_tasks > 0 {
-        doubts.push(format!(
-            "{} of tasks that are not in the file",
-            many(summary.other_tasks, "rate")
-        ));
-    }
     let trained = config.grpo.temperature;
-    if let Some(measured) = summary.temperature.filter(|measured| *measured != trained) {
+    // Rollouts keep it as a number of 32 bits.
+    let is_other = |measured: &f64| (measured - trained).abs() > 1e-6;
+    if let Some(measured) = summary.temperature.filter(is_other) {
         doubts.push(format!(
             "the rates are of samples at temperature {measured}, and `grpo.temperature` is {trained}"
         ));

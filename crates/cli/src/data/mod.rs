@@ -2,6 +2,7 @@
 
 mod check;
 mod filter;
+mod generated_tests;
 mod pairs;
 mod prepare;
 mod prompts;
@@ -12,6 +13,7 @@ use clap::Subcommand;
 
 use self::check::CheckArgs;
 use self::filter::FilterArgs;
+use self::generated_tests::TestsArgs;
 use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
 use self::prompts::PromptsArgs;
@@ -44,6 +46,11 @@ pub enum DataCommand {
     /// Tasks that are never or always solved give GRPO groups without a difference. Rates are those of `whet eval`, or of
     /// scored rollouts of the same model.
     Filter(FilterArgs),
+    /// Add generated tests to tasks, from their references or from a teacher's programs that agree
+    ///
+    /// Inputs are like those of the known tests and of the examples in the statement; the expected values are what the
+    /// programs answer in the sandbox. The tasks say that their tests are generated.
+    Tests(TestsArgs),
     /// Make preference pairs for a reward model out of judged replies
     ///
     /// Of two replies to one task, the one that solved it is preferred, or the one with the higher reward. Reads
@@ -68,6 +75,7 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
         DataCommand::Validate(args) => validate::run(args, printer),
         DataCommand::Check(args) => check::run(args, printer),
         DataCommand::Filter(args) => filter::run(args, printer),
+        DataCommand::Tests(args) => generated_tests::run(args, printer),
         DataCommand::Pairs(args) => pairs::run(args, printer),
         DataCommand::Traces(args) => traces::run(args, printer),
         DataCommand::Prompts(args) => prompts::run(args, printer),

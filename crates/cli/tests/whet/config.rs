@@ -52,6 +52,7 @@ fn names_of_other_tools_are_understood_in_their_sections() {
         torch_dtype = \"bfloat16\"\n\
         [grpo]\n\
         group_size = 4\n\
+        max_steps_per_episode = 10\n\
         kl_coef = 0.01\n\
         [training]\n\
         per_device_batch_size = 1\n\
@@ -64,6 +65,7 @@ fn names_of_other_tools_are_understood_in_their_sections() {
         "model_name = \"models/student\"",
         "dtype = \"bf16\"",
         "num_samples_per_prompt = 4",
+        "max_turns = 10",
         "per_device_train_batch_size = 1",
         "gradient_accumulation_steps = 32",
         "max_steps = 5000",
@@ -71,7 +73,7 @@ fn names_of_other_tools_are_understood_in_their_sections() {
     ] {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);
     }
-    let other = "[grpo]\nmax_steps_per_episode = 10\n[training]\ndeepspeed = \"zero2\"\n";
+    let other = "[ppo]\nmax_steps_per_episode = 10\n[training]\ndeepspeed = \"zero2\"\n";
     let ran = whet_with(other, &["config", "check", "config.toml"]);
     assert!(ran.out.contains("hint: did you mean `env.max_turns`?"), "{}", ran.out);
     assert!(ran.out.contains("hint: whet trains on one GPU"), "{}", ran.out);

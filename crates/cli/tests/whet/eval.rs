@@ -582,9 +582,9 @@ fn the_solutions_of_humaneval_pass_and_its_prompts_alone_do_not() {
     let file = file.display().to_string();
     let ran = whet_in(dir.path(), &["data", "prepare", "--humaneval", &file, "--out", "."]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let halves = ["train.jsonl", "val.jsonl"].map(|name| dir.path().join(name));
-    let halves = halves.map(|path| fs::read_to_string(path).unwrap());
-    fs::write(dir.path().join("tasks.jsonl"), halves.concat()).unwrap();
+    let parts = ["train.jsonl", "dev.jsonl", "val.jsonl"].map(|name| dir.path().join(name));
+    let parts = parts.map(|path| fs::read_to_string(path).unwrap());
+    fs::write(dir.path().join("tasks.jsonl"), parts.concat()).unwrap();
     let tasks = lines(&dir.path().join("tasks.jsonl"));
     assert_eq!(tasks.len(), 164);
     for (field, expected) in [("reference", 1.0), ("statement", 0.0)] {

@@ -27,6 +27,7 @@ mod game_page;
 mod generate;
 mod generate_lines;
 mod generate_stream;
+mod generated_tests;
 mod growing_run;
 mod help;
 mod hostile_folders;

@@ -45,8 +45,9 @@ fn prepare(folder: &Path, flags: &[&str]) -> Ran {
 }
 
 fn tasks(folder: &Path) -> Vec<Value> {
-    let halves = ["data/train.jsonl", "data/val.jsonl"].map(|name| folder.join(name));
-    let text = halves.map(|path| fs::read_to_string(path).expect("a file")).concat();
+    let parts = ["data/train.jsonl", "data/dev.jsonl", "data/val.jsonl"];
+    let parts = parts.map(|name| folder.join(name));
+    let text = parts.map(|path| fs::read_to_string(path).expect("a file")).concat();
     text.lines().map(|line| serde_json::from_str(line).expect("a task")).collect()
 }
 

@@ -58,7 +58,7 @@ pub struct TeacherConfig {
     #[schemars(range(min = 1, max = 1000))]
     pub max_kept_turns: u32,
     /// Minimum reward of an episode of several turns that becomes a row of SFT data; 0 keeps all that are solved. In `solver`,
-    /// dropping a row of the IIS solves most models for a reward of 0.2 to 0.5, and is learnt from such rows.
+    /// dropping the first row of the IIS makes most models feasible, for a reward of about 0.4.
     #[schemars(range(min = 0.0))]
     pub min_kept_reward: f64,
 }

@@ -116,10 +116,10 @@ pub fn check_body(task: &Task) -> Result<(), EnvError> {
 /// What a task's body asks of a game.
 fn game_task(task: &Task) -> Result<GameTask, EnvError> {
     let problem = |error: &dyn std::fmt::Display| EnvError::Task(error.to_string());
-    let checks: Option<Vec<Check>> = optional(task, "checks")?;
+    // Required, if empty: a misspelt name would make a task that is paid without a run.
+    let checks: Vec<Check> = task.field("checks").map_err(|error| problem(&error))?;
     let input: Option<InputScript> = optional(task, "input")?;
     let frames: Option<u32> = optional(task, "frames")?;
-    let checks = checks.unwrap_or_default();
     GameTask::new(frames.unwrap_or(FRAMES), input.unwrap_or_default(), checks)
         .map_err(|error| problem(&error))
 }
@@ -292,10 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn a_task_without_checks_is_refused() {
+    fn a_task_without_the_field_is_refused_and_an_empty_list_is_not() {
         let bare = TASK.replace(r#","checks":[{"kind":"count","select":{},"at_least":1}]"#, "");
         let bare = Task::from_object(serde_json::from_str(&bare).expect("JSON")).expect("a task");
         let problem = game_task(&bare).expect_err("no checks").to_string();
         assert!(problem.contains("checks"), "{problem}");
+        let none = TASK.replace(r#"[{"kind":"count","select":{},"at_least":1}]"#, "[]");
+        let none = Task::from_object(serde_json::from_str(&none).expect("JSON")).expect("a task");
+        assert!(game_task(&none).expect("a task").checks().is_empty());
     }
 }

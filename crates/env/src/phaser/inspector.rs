@@ -267,7 +267,8 @@ mod tests {
     fn a_program_is_run_if_it_parses_and_there_are_checks() {
         let cache = Arc::new(MemoryCache::default());
         let task = |json: &str| serde_json::from_str::<GameTask>(json).expect("a task");
-        let (checked, unchecked) = (task(r#"{"checks":[{"kind":"count"}]}"#), task("{}"));
+        let (checked, unchecked) =
+            (task(r#"{"checks":[{"kind":"count"}]}"#), task(r#"{"checks":[]}"#));
         let parsed = inspect(&reader(embedded("3"), cache.clone()), "", GAME);
         assert!(is_worth_a_run(&parsed, &checked) && !is_worth_a_run(&parsed, &unchecked));
         let broken = inspect(&reader(embedded("3"), cache), "", "class {");

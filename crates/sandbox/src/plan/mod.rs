@@ -14,6 +14,7 @@ mod follow;
 mod function;
 mod given;
 mod judged;
+mod literal_call;
 mod names;
 mod parts;
 mod python;
@@ -33,6 +34,7 @@ use whetstone_core::program::Language;
 use whetstone_core::tests::{Call, Io, Tests};
 
 pub use checker::CheckerInput;
+pub use literal_call::{LiteralCall, literal_call};
 pub use python::is_builtin;
 pub use source::{MAX_SOURCE_BYTES, SourceError};
 pub use wildcard::equal_to_everything;

@@ -78,7 +78,6 @@ pub(super) struct RawTask {
     frames: u32,
     #[serde(default)]
     input: InputScript,
-    #[serde(default)]
     checks: Vec<Check>,
 }
 
