@@ -45,6 +45,9 @@ pub struct SeedComparison {
     pub same_suite: bool,
     /// Settings that are not the same in all of them, with each value; the seed is not one of these.
     pub settings: BTreeMap<String, Vec<Option<String>>>,
+    /// The temperature of pass@k, if it is the same in all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoding: Option<Decoding>,
     /// By k.
     pub pass_at_k: BTreeMap<u32, OverSeeds>,
     /// pass@1 with greedy decoding, if all have it.
@@ -113,6 +116,9 @@ impl SeedComparison {
             tasks: first.by_task.len(),
             same_suite: all.iter().all(|named| named.results.suite == first.suite),
             settings: other_settings(&all),
+            decoding: first
+                .decoding()
+                .filter(|own| all.iter().all(|named| named.results.decoding() == Some(*own))),
             pass_at_k,
             greedy: greedy.transpose()?,
             by_temperature,
