@@ -158,5 +158,6 @@ case $mode in
   quickstart) run_quickstart ;;
   *) echo "arms.sh: the mode is arms or quickstart, not $mode" >&2; exit 2 ;;
 esac
-python3 "$here/arms.py" "$mode" "$out" "$("$whet" --version)" "${seeds[@]}" > "$out/$mode.json"
+version=$("$whet" --version)
+python3 "$here/arms.py" "$mode" "$out" "${version%%$'\n'*}" "${seeds[@]}" > "$out/$mode.json"
 echo "$out/$mode.json" >&2

@@ -14,7 +14,8 @@ sft=runs/solver-sft-$seed/stages
 recipe=$(dirname "$0")/../../configs/recipes/solver.toml
 mkdir -p runs
 sed "s/^seed = 1042/seed = $seed$seed/" "$recipe" >"runs/solver-sft-$seed.toml"
-"$whet" -q run "runs/solver-sft-$seed.toml" --until sft-eval --run "solver-sft-$seed" --set "seed=$seed" "$@"
+"$whet" -q run "runs/solver-sft-$seed.toml" --until sft-eval --run "solver-sft-$seed" --set "seed=$seed" \
+    --set sft-eval:skip_greedy=true --set "eval.more_temperatures=[]" "$@"
 
 # A run of GRPO from the SFT policy and its evaluation: NAME FLAG ...
 measured() {

@@ -36,6 +36,9 @@ pub struct Comparison {
     pub same_suite: bool,
     /// Settings that differ, with the value of each side.
     pub settings: BTreeMap<String, [Option<String>; 2]>,
+    /// The temperature of pass@k, if it is the same on both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoding: Option<Decoding>,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Compared>,
     /// pass@1 with greedy decoding, if both sides have it.
@@ -128,6 +131,7 @@ impl Comparison {
             tasks: before.by_task.len(),
             same_suite: before.suite == after.suite,
             settings: other_settings(before, after),
+            decoding: before.decoding().filter(|own| after.decoding() == Some(*own)),
             pass_at_k,
             greedy,
             by_temperature: passes[0].compare(&passes[1]),
@@ -143,6 +147,16 @@ impl Comparison {
             gained,
             lost,
         })
+    }
+}
+
+impl Comparison {
+    /// pass@1 at the temperatures that neither `pass_at_k` nor `greedy` is of.
+    pub fn at_other_temperatures(&self) -> impl Iterator<Item = (Decoding, &Compared)> {
+        let own = self.decoding.filter(|_| self.pass_at_k.contains_key(&1));
+        let greedy = self.greedy.map(|_| Decoding::GREEDY);
+        let all = self.by_temperature.iter().map(|(decoding, found)| (*decoding, found));
+        all.filter(move |(decoding, _)| ![own, greedy].contains(&Some(*decoding)))
     }
 }
 
@@ -330,6 +344,7 @@ mod tests {
         let found = Comparison::new(&before, &after, &[]).unwrap();
         let decodings: Vec<String> = found.by_temperature.keys().map(Decoding::to_string).collect();
         assert_eq!(decodings, ["T=1", "greedy"], "1 and 1.0 are the same");
+        assert_eq!(found.at_other_temperatures().count(), 0, "both have a row of their own");
         let better = found.better_temperature.unwrap();
         assert_eq!([better.before, better.after].map(|of| of.to_string()), ["T=1", "T=1"]);
         assert_eq!(better.gain, found.pass_at_k[&1], "the same values, the same figures");

@@ -45,6 +45,9 @@ pub struct SeedComparison {
     pub same_suite: bool,
     /// Settings that are not the same in all of them, with each value; the seed is not one of these.
     pub settings: BTreeMap<String, Vec<Option<String>>>,
+    /// The temperature of pass@k, if it is the same in all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoding: Option<Decoding>,
     /// By k.
     pub pass_at_k: BTreeMap<u32, OverSeeds>,
     /// pass@1 with greedy decoding, if all have it.
@@ -113,6 +116,9 @@ impl SeedComparison {
             tasks: first.by_task.len(),
             same_suite: all.iter().all(|named| named.results.suite == first.suite),
             settings: other_settings(&all),
+            decoding: first
+                .decoding()
+                .filter(|own| all.iter().all(|named| named.results.decoding() == Some(*own))),
             pass_at_k,
             greedy: greedy.transpose()?,
             by_temperature,
@@ -289,6 +295,27 @@ mod tests {
         );
         let given = SeedComparison::new(&before, &after, &[2]).unwrap();
         assert_eq!(given.pass_at_k.keys().copied().collect::<Vec<_>>(), [2]);
+    }
+
+    /// Means over seeds before: 7/16 at T=1 and 1/2 greedily; after: 9/16 and 1/4. Gains of greedy to T=1: 0 and 1/8.
+    #[test]
+    fn each_side_has_one_better_temperature_for_all_of_its_seeds() {
+        let at_one = |name, passed: &[u64]| {
+            let mut named = named(name, passed);
+            named.results.settings.insert("eval.temperature".to_owned(), "1".to_owned());
+            named
+        };
+        let before = [at_one("a1", &[3, 0]), at_one("a2", &[3, 1])];
+        let after = [at_one("b1", &[2, 2]), at_one("b2", &[3, 2])];
+        let found = SeedComparison::new(&before, &after, &[]).unwrap();
+        let better = found.better_temperature.unwrap();
+        assert_eq!([better.before, better.after].map(|at| at.to_string()), ["greedy", "T=1"]);
+        let gains: Vec<f64> = better.gain.by_seed.iter().map(|seed| seed.difference).collect();
+        assert_eq!(gains, [0.0, 0.125]);
+        assert_eq!(found.by_temperature[&Decoding::at(1.0).unwrap()], found.pass_at_k[&1]);
+        let unknown = [named("b1", &[2, 2]), named("b2", &[3, 2])];
+        let found = SeedComparison::new(&before, &unknown, &[]).unwrap();
+        assert_eq!(found.better_temperature, None, "greedy decoding alone is no choice");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use whetstone_eval::{Compared, Comparison, Decoding, Flipped, Results};
+use whetstone_eval::{Compared, Comparison, Flipped, Results};
 use whetstone_recipe::text::{estimate, figure, figure_change, plain, points};
 
 use super::args::CompareArgs;
@@ -58,7 +58,7 @@ fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String
     if let Some(greedy) = &comparison.greedy {
         row(&mut text, "greedy", greedy, printer);
     }
-    for (decoding, compared) in further(comparison) {
+    for (decoding, compared) in comparison.at_other_temperatures() {
         row(&mut text, &decoding.to_string(), compared, printer);
     }
     if let Some(better) = &comparison.better_temperature {
@@ -86,15 +86,6 @@ fn text(comparison: &Comparison, args: &CompareArgs, printer: Printer) -> String
     flipped(&mut text, "gained", &comparison.gained);
     flipped(&mut text, "lost", &comparison.lost);
     text
-}
-
-/// pass@1 at the temperatures that have no row of their own: not greedily, and not at that of pass@k on both sides.
-fn further(comparison: &Comparison) -> impl Iterator<Item = (&Decoding, &Compared)> {
-    let is_shown = |decoding: Decoding, compared: &Compared| {
-        decoding == Decoding::GREEDY || comparison.pass_at_k.get(&1) == Some(compared)
-    };
-    let rows = comparison.by_temperature.iter();
-    rows.filter(move |(decoding, compared)| !is_shown(**decoding, compared))
 }
 
 fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {

@@ -63,8 +63,10 @@ fn text(comparison: &SeedComparison, printer: Printer) -> String {
         figure(&mut text, "greedy", greedy, printer);
     }
     for (decoding, found) in &comparison.by_temperature {
-        let is_shown = *decoding == Decoding::GREEDY || comparison.pass_at_k.get(&1) == Some(found);
-        if !is_shown {
+        let is_own =
+            comparison.decoding == Some(*decoding) && comparison.pass_at_k.contains_key(&1);
+        let is_greedy = *decoding == Decoding::GREEDY && comparison.greedy.is_some();
+        if !is_own && !is_greedy {
             figure(&mut text, &decoding.to_string(), found, printer);
         }
     }

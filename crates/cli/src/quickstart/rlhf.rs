@@ -32,10 +32,10 @@ pub(super) fn text(report: &StagedReport, printer: Printer) -> String {
     for (k, compared) in &comparison.pass_at_k {
         row(&mut text, &format!("pass@{k}"), compared, "");
     }
-    let others = comparison.by_temperature.iter();
-    for (decoding, compared) in
-        others.filter(|(_, found)| comparison.pass_at_k.get(&1) != Some(found))
-    {
+    if let Some(greedy) = &comparison.greedy {
+        row(&mut text, "pass@1, greedy", greedy, "");
+    }
+    for (decoding, compared) in comparison.at_other_temperatures() {
         row(&mut text, &format!("pass@1, {decoding}"), compared, "");
     }
     for (figure, compared) in &comparison.figures {

@@ -112,6 +112,7 @@ mod tests {
             tasks: 9,
             same_suite: true,
             settings: BTreeMap::new(),
+            decoding: None,
             pass_at_k: BTreeMap::new(),
             greedy: None,
             by_temperature: BTreeMap::new(),

@@ -118,7 +118,10 @@ fn a_quickstart_is_tried_with_one_step_of_it() {
         ["quickstart"].into_iter().chain(sets.iter().map(String::as_str)).collect();
     let (text, json) = dry(dir.path(), &flags);
     assert!(text.contains("the student that ships with whet"), "{text}");
-    assert!(text.contains("2 held-out tasks × 1 samples, before and after"), "{text}");
+    assert!(
+        text.contains("2 held-out tasks × 1 samples at T=1, T=0.6, greedy, before and after"),
+        "{text}"
+    );
     assert_eq!((&json["counts"]["steps"], &json["counts"]["rollouts"]), (&5.into(), &20.into()));
 }
 

@@ -411,7 +411,7 @@ fn every_temperature_is_measured_apart_and_the_better_one_of_each_side_compared(
     let json = whet_in(dir.path(), &["eval", "compare", "--json", "outputs", "outputs"]);
     let json: Value = serde_json::from_str(&json.out).unwrap();
     let decodings: Vec<&String> = json["by_temperature"].as_object().unwrap().keys().collect();
-    assert_eq!(decodings, ["T=0.25", "T=0.5", "greedy"]);
+    assert_eq!(decodings, ["T=0.5", "T=0.25", "greedy"]);
     assert!(
         json["better_temperature"]["gain"]["difference"]["value"].as_f64().unwrap().abs() < 1e-12
     );

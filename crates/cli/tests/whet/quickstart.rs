@@ -120,7 +120,7 @@ fn every_phase_leaves_what_it_made_and_the_report_counts_it() {
         assert_eq!(report["pass_at_k"][k]["difference"]["tasks"], 3);
     }
     let decodings: Vec<&String> = report["by_temperature"].as_object().unwrap().keys().collect();
-    assert_eq!(decodings, ["T=0.6", "T=1", "greedy"]);
+    assert_eq!(decodings, ["T=1", "T=0.6", "greedy"]);
     let own = &report["by_temperature"]["T=1"];
     assert_eq!(*own, report["pass_at_k"]["1"], "one figure, whichever table it is in");
     let better = &report["better_temperature"];

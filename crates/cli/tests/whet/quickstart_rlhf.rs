@@ -8,7 +8,7 @@ use crate::binary::whet_in;
 use crate::tiny_school::judged;
 
 /// A step of each stage, and few samples, which evaluations cut off at once; tasks are the recipe's own.
-const SMALL: [&str; 11] = [
+const SMALL: [&str; 13] = [
     "sft:training.max_steps=1",
     "rm:training.max_steps=1",
     "ppo:training.max_steps=1",
@@ -18,6 +18,8 @@ const SMALL: [&str; 11] = [
     "eval.num_samples=1",
     "sample:eval.k=[1]",
     "sample:eval.num_samples=2",
+    "sft-eval:max_tasks=40",
+    "ppo-eval:max_tasks=40",
     "sft-eval:grpo.max_completion_length=8",
     "ppo-eval:grpo.max_completion_length=8",
 ];
@@ -43,7 +45,7 @@ fn the_three_stages_end_with_ppo_compared_with_sft() {
     assert!(stages.iter().all(|stage| stage["state"] == "done"), "{stages:?}");
     assert_eq!((&report["seed"], &report["kl"]["steps"]), (&7.into(), &1.into()));
     let comparison = &report["comparison"];
-    assert_eq!(comparison["tasks"], 200);
+    assert_eq!(comparison["tasks"], 40);
     let pass = &comparison["pass_at_k"]["1"];
     for of in [pass, &comparison["figures"]["syntax_rate"], &comparison["figures"]["tests_passed"]]
     {
@@ -52,7 +54,7 @@ fn the_three_stages_end_with_ppo_compared_with_sft() {
     }
     let decodings: Vec<&String> =
         comparison["by_temperature"].as_object().expect("a map").keys().collect();
-    assert_eq!(decodings, ["T=0.6", "T=1", "greedy"]);
+    assert_eq!(decodings, ["T=1", "T=0.6", "greedy"]);
     assert!(
         comparison["better_temperature"]["gain"]["difference"]["low"].is_number(),
         "{comparison}"
