@@ -412,9 +412,11 @@ impl Failure {
                 "a row has `instruction`, `input` and `output`, and may have `history`: \
                  `whet teach --rows FILE` writes such a file",
             ),
-            Self::Config(_) | Self::Lines(_) | Self::Pairs(_) | Self::Traces(_) | Self::File(_) => {
-                None
-            }
+            Self::Pairs(_) => Some(
+                "a pair has `id`, `prompt` (messages), `chosen` and `rejected`: `whet data check FILE` names every \
+                 bad line, and `whet data pairs --pairs FILE` converts pairs of other forms",
+            ),
+            Self::Config(_) | Self::Lines(_) | Self::Traces(_) | Self::File(_) => None,
             Self::Io { what, .. } if what.starts_with("cannot read") => None,
             Self::Io { source, .. } => write_hint(source),
         };
