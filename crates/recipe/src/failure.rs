@@ -424,15 +424,20 @@ impl Failure {
             Self::Prompt(_) => {
                 Some("`whet prompt show --template plain --source` prints a template to begin with")
             }
-            Self::Prompting(_) => None,
             Self::NoPairs { .. } => Some(MAKE_PAIRS),
             Self::Rows(_) => Some(
                 "a row has `instruction`, `input` and `output`, and may have `history`: \
                  `whet teach --rows FILE` writes such a file",
             ),
-            Self::Config(_) | Self::Lines(_) | Self::Pairs(_) | Self::Traces(_) | Self::File(_) => {
-                None
-            }
+            Self::Pairs(_) => Some(
+                "a pair has `id`, `prompt` (messages), `chosen` and `rejected`: `whet data check FILE` names every \
+                 bad line, and `whet data pairs --pairs FILE` converts pairs of other forms",
+            ),
+            Self::Prompting(_)
+            | Self::Config(_)
+            | Self::Lines(_)
+            | Self::Traces(_)
+            | Self::File(_) => None,
             Self::Io { what, .. } if what.starts_with("cannot read") => None,
             Self::Io { source, .. } => write_hint(source),
         };

@@ -3,6 +3,7 @@
 mod args;
 mod closing;
 mod ended;
+mod help;
 pub(crate) mod stop;
 pub(crate) mod view;
 

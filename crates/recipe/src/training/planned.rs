@@ -29,6 +29,7 @@ pub(crate) struct Planned<'a> {
 }
 
 /// Pairs to learn from, and to measure by.
+#[derive(Clone, Copy)]
 struct TokenSplit<'a> {
     pairs: &'a [TokenPair],
     held_out: &'a [TokenPair],

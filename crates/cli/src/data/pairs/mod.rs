@@ -24,18 +24,15 @@ pub(crate) fn run(args: &PairsArgs, printer: Printer) -> anyhow::Result<Exit> {
                 printer.json(&summary)?;
             } else {
                 printer.raw(&table::text(&summary, args, printer))?;
-                for training in ["train rm --run rm-1 --pairs", "train dpo --run dpo-1 --pairs"] {
-                    next(args, training).say(printer);
-                }
+                next(args).say(printer);
             }
             Ok(Exit::Done)
         }
     }
 }
 
-/// A training on the pairs.
-fn next(args: &PairsArgs, training: &str) -> NextCommand {
-    let train = NextCommand::whet(training).path(&args.out);
+fn next(args: &PairsArgs) -> NextCommand {
+    let train = NextCommand::whet("train rm --run rm-1 --pairs").path(&args.out);
     match &args.out_val {
         Some(held_out) => train.words("--held-out-pairs").path(held_out),
         None => train,
