@@ -2,6 +2,8 @@
 //!
 //! A task *flips* if more than half of its samples pass on one side and at most half on the other.
 
+// size: the figures of two evaluations, each compared over the tasks that have it on both sides, with a test of each.
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
