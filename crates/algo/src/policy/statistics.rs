@@ -113,13 +113,12 @@ impl Statistics {
     /// Kish's effective sample size as a part of the tokens, `(Σw)² / (n Σw²)`, for the importance weights or, where
     /// there are none, the ratios: what is left of a sample from another policy. 0 if all weights are.
     pub fn effective_sample_fraction(&self) -> Option<f64> {
-        let (mean, square) = match (self.importance.get(), self.importance_squared.get()) {
-            (Some(mean), Some(square)) => (mean, square),
-            _ => {
-                let mean = self.ratio_mean()?;
-                (mean, mean * mean + self.ratio_std()?.powi(2))
-            }
+        let weights = self.importance.get().zip(self.importance_squared.get());
+        let ratios = || {
+            let mean = self.ratio_mean()?;
+            Some((mean, mean * mean + self.ratio_std()?.powi(2)))
         };
+        let (mean, square) = weights.or_else(ratios)?;
         Some(if square > 0.0 { mean * mean / square } else { 0.0 })
     }
 

@@ -158,7 +158,7 @@ pub enum Sanitize {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HeldOutConfig {
-    /// Steps between evaluations, beginning before the first step; 0 turns evaluation off.
+    /// Steps between evaluations, before the first step and after the last too; 0 turns evaluation off.
     #[schemars(extend("x-aliases" = ["eval_steps"]))]
     pub every_steps: u32,
     /// Maximum number of tasks; a random subset is chosen by the seed if there are more.

@@ -90,7 +90,7 @@ pub struct Config {
     pub training: TrainingConfig,
     /// How `whet eval` samples and reports.
     pub eval: EvalConfig,
-    /// Evaluation during training, on the held-out tasks that the command names.
+    /// Evaluation during training, on the held-out tasks that the command names, or on a few of its own.
     pub held_out: HeldOutConfig,
     /// The tasks that `whet quickstart` generates.
     pub quickstart: QuickstartConfig,

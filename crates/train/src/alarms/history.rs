@@ -49,7 +49,8 @@ pub(super) const CLIPPED: &str = metric::GRPO_CLIP_FRACTION.name;
 pub(super) const EFFECTIVE_SAMPLE: &str = metric::GRPO_EFFECTIVE_SAMPLE_SIZE.name;
 /// Whether a step had no group that is alive, as 1 or 0.
 pub(super) const NO_GRADIENT: &str = "no gradient";
-/// Whether the gradient of the cross-entropies was more than [`LEAD`] times as long as that of the rollouts.
+/// Whether the gradient of the cross-entropies was more than [`LEAD`] times as long as that of the rollouts, in steps
+/// with a group that is alive.
 pub(super) const SFT_LEADS: &str = "sft leads";
 /// The logarithm of the ratio of the tokens of completions that fail to those of completions that pass.
 pub(super) const LENGTH_GAP: &str = "length gap";
@@ -228,13 +229,16 @@ fn made(values: &BTreeMap<String, f64>) -> impl Iterator<Item = (&'static str, f
     let skipped = get(metric::PPO_SKIPPED_MINI_BATCHES).zip(get(metric::PPO_UPDATES));
     let lost = get(metric::ROLLOUT_DROPPED).zip(get(metric::ROLLOUT_JUDGED));
     let sft = [metric::TEACHER_SFT_GRAD_NORM, metric::SELF_SFT_GRAD_NORM].map(get);
+    // Without a group that is alive, all that is left is that of the divergence.
+    let is_idle = dead.is_some_and(|part| part >= 1.0);
+    let policy = get(metric::GRPO_GRAD_NORM).filter(|&norm| norm > 0.0 && !is_idle);
     let sft = sft.into_iter().flatten().fold(0.0, f64::hypot);
     [
         (DEAD, dead),
         (SOLVED, part(metric::GRPO_SOLVED_GROUPS, metric::ROLLOUT_TASKS)),
         (UNSOLVED, part(metric::GRPO_UNSOLVED_GROUPS, metric::ROLLOUT_TASKS)),
         (NO_GRADIENT, dead.map(|part| flag(part >= 1.0))),
-        (SFT_LEADS, get(metric::GRPO_GRAD_NORM).map(|norm| flag(sft > LEAD * norm))),
+        (SFT_LEADS, policy.map(|norm| flag(sft > LEAD * norm))),
         (SKIPPED, skipped.map(|(skipped, made)| skipped / (skipped + made))),
         (LOST, lost.map(|(lost, judged)| lost / (lost + judged))),
         (

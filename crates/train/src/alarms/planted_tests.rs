@@ -1,17 +1,28 @@
 //! Alarms of lengths, loops, gradients and updates, each in a training that is made to ring it; the one that goes well
 //! is in [`tests`](super::tests). And: an alarm does not advise what is set.
 
-use whetstone_core::config::{Critic, Curriculum, ThinkingMode};
+use whetstone_core::config::{Critic, Curriculum, NormaliserBy, ThinkingMode};
 
 use super::tests::{one_sample, put, ringing_in};
 use super::*;
 use crate::grpo;
 use crate::ppo::STAGE as PPO;
 
+/// A metric with one value up to step 30 and another after it.
+#[derive(Clone, Copy)]
+struct Levels {
+    name: &'static str,
+    values: [f64; 2],
+}
+
+fn levels(name: &'static str, values: [f64; 2]) -> Levels {
+    Levels { name, values }
+}
+
 /// What rings in a training with these settings in which a metric has one value up to step 30 and another after it.
 #[track_caller]
-fn check_in(config: &Config, planted: (&str, [f64; 2]), at: u64, code: &str) -> String {
-    let (name, values) = planted;
+fn check_in(config: &Config, planted: Levels, at: u64, code: &str) -> String {
+    let Levels { name, values } = planted;
     let found = ringing_in(Alarms::new(config, grpo::STAGE), |step, all| {
         put(all, name, values[usize::from(step > 30)]);
     });
@@ -21,12 +32,12 @@ fn check_in(config: &Config, planted: (&str, [f64; 2]), at: u64, code: &str) -> 
 }
 
 #[track_caller]
-fn check(planted: (&str, [f64; 2]), at: u64, code: &str) -> String {
+fn check(planted: Levels, at: u64, code: &str) -> String {
     check_in(&one_sample(), planted, at, code)
 }
 
-fn silent(planted: (&str, [f64; 2])) {
-    let (name, values) = planted;
+fn silent(planted: Levels) {
+    let Levels { name, values } = planted;
     let found = ringing_in(Alarms::new(&one_sample(), grpo::STAGE), |step, all| {
         put(all, name, values[usize::from(step > 30)]);
     });
@@ -55,19 +66,20 @@ fn completions_that_fail_grow_apart_from_those_that_pass() {
     let by_length = |normaliser| {
         let mut config = one_sample();
         config.grpo.normaliser = normaliser;
-        check_in(&config, ("rollout/tokens_failing", [110.0, 300.0]), 36, "lengths_diverge")
+        check_in(&config, levels("rollout/tokens_failing", [110.0, 300.0]), 36, "lengths_diverge")
     };
-    use whetstone_core::config::NormaliserBy::{SequenceMean, TokenMean};
-    assert!(by_length(SequenceMean).contains("take `grpo.normaliser = \"token_mean\"`"));
-    assert!(!by_length(TokenMean).contains("grpo.normaliser"));
+    assert!(
+        by_length(NormaliserBy::SequenceMean).contains("take `grpo.normaliser = \"token_mean\"`")
+    );
+    assert!(!by_length(NormaliserBy::TokenMean).contains("grpo.normaliser"));
 }
 
 #[test]
 fn completions_that_end_in_loops() {
     // Of ten steps around 0.04 so many are at 0.3.
-    let said = check(("rollout/repetition", [0.04, 0.3]), 36, "repetition");
+    let said = check(levels("rollout/repetition", [0.04, 0.3]), 36, "repetition");
     assert!(said.contains("% of the completions of the last steps end in a loop"), "{said}");
-    silent(("rollout/repetition", [0.09, 0.09]));
+    silent(levels("rollout/repetition", [0.09, 0.09]));
 }
 
 #[test]
@@ -118,11 +130,11 @@ fn an_sft_has_spikes_too() {
 #[test]
 fn updates_that_move_the_policy_too_far() {
     // Of ten steps around 0.006, with seven at 0.026 the mean is 0.02.
-    let said = check(("grpo/update_kl", [0.006, 0.0261]), 37, "update_kl_high");
+    let said = check(levels("grpo/update_kl", [0.006, 0.0261]), 37, "update_kl_high");
     assert!(said.ends_with("Lower `training.learning_rate`"), "{said}");
     let mut config = one_sample();
     (config.grpo.num_iterations, config.grpo.mini_batches) = (2, 4);
-    let said = check_in(&config, ("grpo/update_kl", [0.006, 0.0261]), 37, "update_kl_high");
+    let said = check_in(&config, levels("grpo/update_kl", [0.006, 0.0261]), 37, "update_kl_high");
     let all = "`training.learning_rate`, `grpo.num_iterations` or `grpo.mini_batches`";
     assert!(said.contains(all), "{said}");
 }
@@ -131,7 +143,7 @@ fn updates_that_move_the_policy_too_far() {
 fn ratios_that_are_mostly_clipped() {
     let mut config = one_sample();
     config.grpo.mini_batches = 4;
-    let planted = ("grpo/clip_fraction", [0.1, 0.5]);
+    let planted = levels("grpo/clip_fraction", [0.1, 0.5]);
     // Five of ten at 0.5 are 0.3, six are more.
     let said = check_in(&config, planted, 36, "clip_fraction_high");
     assert!(said.starts_with("34.0 % of the tokens"), "{said}");
@@ -145,7 +157,7 @@ fn steps_without_a_policy_gradient() {
     let dead = |every: u64| {
         move |step: u64, values: &mut BTreeMap<String, f64>| {
             put(values, "rollout/tasks", 4.0);
-            put(values, "grpo/dead_groups", if step % every == 0 { 4.0 } else { 2.0 });
+            put(values, "grpo/dead_groups", if step.is_multiple_of(every) { 4.0 } else { 2.0 });
         }
     };
     let alarms = || Alarms::new(&one_sample(), grpo::STAGE);
@@ -169,6 +181,19 @@ fn a_training_whose_cross_entropies_lead() {
         found[0].message.contains("`dual_source.teacher_sft_weight` (now 0.3) or"),
         "{found:?}"
     );
+    let idle = |step: u64, values: &mut BTreeMap<String, f64>| {
+        short(step, values);
+        put(values, "rollout/tasks", 4.0);
+        put(
+            values,
+            "grpo/dead_groups",
+            if step > 30 && !step.is_multiple_of(3) { 4.0 } else { 2.0 },
+        );
+    };
+    let found = ringing_in(Alarms::new(&config, grpo::STAGE), idle);
+    let rung: Vec<(u64, &str)> = found.iter().map(|alarm| (alarm.step, alarm.code)).collect();
+    // Of the steps 28 to 37 five have none. Every third from 33 on has one: the tenth is 60.
+    assert_eq!(rung, [(37, "no_policy_gradient"), (60, "sft_dominates")], "{found:#?}");
     config.dual_source.self_sft_weight = 0.0;
     let found = ringing_in(Alarms::new(&config, grpo::STAGE), short);
     assert!(!found[0].message.contains("self_sft_weight"), "{found:?}");
@@ -179,10 +204,10 @@ fn a_training_whose_cross_entropies_lead() {
 #[test]
 fn recorded_rollouts_that_weigh_nothing() {
     // With nine of ten at 0.2 the mean is 0.26 and twice its error 0.12; with all it is 0.2 and 0.
-    let planted = ("grpo/effective_sample_size", [0.8, 0.2]);
+    let planted = levels("grpo/effective_sample_size", [0.8, 0.2]);
     let said = check(planted, 40, "effective_sample_small");
     assert!(said.contains("count for 20.0 % of their tokens"), "{said}");
-    silent(("grpo/effective_sample_size", [0.8, 0.35]));
+    silent(levels("grpo/effective_sample_size", [0.8, 0.35]));
 }
 
 #[test]
@@ -223,7 +248,7 @@ fn a_student_that_is_surer_and_solves_fewer_tasks() {
 fn a_budget_is_watched_without_a_coefficient_too() {
     let mut config = one_sample();
     (config.dual_source.kl_budget, config.grpo.kl_coef) = (0.5, 0.0);
-    let said = check_in(&config, ("grpo/kl_divergence", [0.1, 0.6]), 39, "kl_over_budget");
+    let said = check_in(&config, levels("grpo/kl_divergence", [0.1, 0.6]), 39, "kl_over_budget");
     assert!(said.contains("raise `grpo.kl_coef`"), "{said}");
 }
 

@@ -23,9 +23,12 @@ const EFFECTIVE_LIMIT: f64 = 0.3;
 
 pub(super) fn all(history: &History, settings: &Settings) -> [Option<DueAlarm>; 4] {
     let is_sorted_out = settings.curriculum() == Curriculum::PassRate || settings.is_distilled();
+    let dead = dead_groups(history, settings);
+    // Where nearly all groups are dead, so are those of most steps.
+    let idle = no_policy_gradient(history, settings).filter(|_| dead.is_none());
     [
-        dead_groups(history, settings).filter(|_| !is_sorted_out),
-        no_policy_gradient(history, settings).filter(|_| !is_sorted_out),
+        dead.filter(|_| !is_sorted_out),
+        idle.filter(|_| !is_sorted_out),
         sft_dominates(history, settings),
         effective_sample(history),
     ]
@@ -73,7 +76,7 @@ fn no_policy_gradient(history: &History, settings: &Settings) -> Option<DueAlarm
     Some(due("no_policy_gradient", message))
 }
 
-/// The other sources' gradients decide where the student goes, ten steps in a row.
+/// The other sources' gradients decide where the student goes, also in the steps whose rollouts have a gradient.
 fn sft_dominates(history: &History, settings: &Settings) -> Option<DueAlarm> {
     let Level { mean, .. } = history.last(SFT_LEADS)?;
     let weights = &settings.config.dual_source;
@@ -85,7 +88,7 @@ fn sft_dominates(history: &History, settings: &Settings) -> Option<DueAlarm> {
     let set = named.iter().filter(|(_, weight)| *weight > 0.0);
     let set: Vec<String> = set.map(|(name, weight)| format!("`{name}` (now {weight})")).collect();
     let message = format!(
-        "this is an SFT run: in each of the last steps the gradient of the cross-entropies is more than five times \
+        "this is an SFT run: in each of the last steps with a policy gradient the gradient of the cross-entropies is more than five times \
          as long as that of the rollouts. If it is meant to be, `whet train sft` needs no rollouts; else lower {}, or \
          take more rollouts that differ (`training.gradient_accumulation_steps`, \
          `grpo.num_samples_per_prompt`)",

@@ -7,6 +7,7 @@ use super::*;
 use crate::grpo;
 
 /// From step 51 on: what passes, and what the terms pay to those that do not.
+#[derive(Clone, Copy)]
 struct After {
     pass_rate: f64,
     tests: f64,

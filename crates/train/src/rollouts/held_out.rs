@@ -50,7 +50,7 @@ pub(crate) fn measure(
     if !is_due(collection, progress.step + 1) {
         return Ok(None);
     }
-    let Some((mut found, rates)) = sample(student, collection)? else { return Ok(None) };
+    let Some(Sampled { mut found, rates }) = sample(student, collection)? else { return Ok(None) };
     if progress.step == 0 {
         progress.held_out = rates;
     } else {
@@ -70,7 +70,7 @@ pub(crate) fn measure_last(
     if !is_on(collection) {
         return Ok(());
     }
-    let Some((found, rates)) = sample(student, collection)? else { return Ok(()) };
+    let Some(Sampled { found, rates }) = sample(student, collection)? else { return Ok(()) };
     let mut last = Values::default();
     last.put_some(metric::HELD_OUT_FINAL_PASS_RATE, found.pass_rate);
     last.put(metric::HELD_OUT_TASKS, number(found.tasks));
@@ -96,11 +96,14 @@ fn gain(first: &BTreeMap<String, f64>, now: &BTreeMap<String, f64>) -> Option<Ga
     Some(Gain { mean, error })
 }
 
+/// Figures of a measurement, and the pass rate of each task.
+struct Sampled {
+    found: HeldOut,
+    rates: BTreeMap<String, f64>,
+}
+
 /// Samples the held-out tasks: figures, and the pass rate of each task that could be judged.
-fn sample(
-    student: &Student,
-    collection: Collection<'_>,
-) -> Result<Option<(HeldOut, BTreeMap<String, f64>)>, TrainError> {
+fn sample(student: &Student, collection: Collection<'_>) -> Result<Option<Sampled>, TrainError> {
     let Collection { config, watch, limits, .. } = collection;
     let began = Instant::now();
     let seed = Seed::new(config.seed).derive("held out", 0);
@@ -124,7 +127,8 @@ fn sample(
             let groups = found?.groups;
             let rates = rates(&groups);
             let (no_code, took) = (no_code(&groups), began.elapsed());
-            Ok(Some((HeldOut { no_code, took, ..figures(&rates) }, rates)))
+            let found = HeldOut { no_code, took, ..figures(&rates) };
+            Ok(Some(Sampled { found, rates }))
         }
     }
 }

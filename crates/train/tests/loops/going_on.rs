@@ -216,14 +216,14 @@ fn learning_by_heart_goes_on_from_a_checkpoint_to_the_same_bytes() {
     assert_eq!(steps(&school, "cut"), [1, 2, 3, 4, 5, 6]);
 }
 
-/// Half of the gradients are longer than the median of those before them, so norms that are not restored show.
+/// Nearly all gradients are longer than half the median of those before them, so norms that are not restored show.
 #[test]
 fn the_norms_that_clip_are_those_of_the_run_that_was_killed() {
     let mut school = School::new();
     school.config.training.max_steps = 20;
     school.config.training.save_steps = 12;
     school.config.training.max_grad_norm = 0.0;
-    school.config.training.clip_to_median = 1.0;
+    school.config.training.clip_to_median = 0.5;
     school.sft("whole").unwrap();
     let clipped = school.metrics("whole").into_iter().map(|(step, values)| {
         (step, values["train/clipped_updates"].to_bits() == 1.0_f64.to_bits())

@@ -297,6 +297,7 @@ impl School {
         let is_known = |name: &String| {
             metric::find(name).is_some()
                 || name.starts_with(metric::REWARD_TERMS)
+                || name.starts_with(metric::REWARD_TERMS_OF_FAILING)
                 || of_environment(name)
         };
         let of = |event| match event {
