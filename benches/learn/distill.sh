@@ -36,7 +36,7 @@ model() {
 }
 flags="$*"
 model student "$STUDENT_STEPS" --width 192 --layers 5 --heads 3 --kv-heads 1 --ffn 512
-model teacher "$TEACHER_STEPS" --width 384 --layers 8 --heads 6 --kv-heads 2 --ffn 1024
+model teacher "$TEACHER_STEPS" --width 256 --layers 8 --heads 4 --kv-heads 2 --ffn 768
 student=runs/student/outputs/final_model
 teacher=runs/teacher/outputs/final_model
 

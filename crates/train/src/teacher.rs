@@ -155,3 +155,36 @@ fn shown(of: &Tokenizer, id: u32) -> String {
     let special = if of.is_special(id) { "the special token " } else { "" };
     of.token(id).map_or_else(|| "no token".to_owned(), |token| format!("{special}`{token}`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::testing::{settings, student};
+
+    /// What is said of a teacher whose `tokenizer.json` has `to` in the place of `from`.
+    fn refused(from: &str, to: &str) -> Option<String> {
+        let (_dir, student) = student(&settings());
+        let own = &student.model.tokenizer;
+        let text = own.to_json().unwrap();
+        assert!(from.is_empty() || text.contains(from), "{text}");
+        let text = if from.is_empty() { text } else { text.replacen(from, to, 1) };
+        let other = Tokenizer::from_json(&text, Path::new("other.json")).unwrap();
+        let student = NamedTokenizer { model: "small", tokenizer: own };
+        let teacher = NamedTokenizer { model: "large", tokenizer: &other };
+        check_vocabulary(student, teacher).err().map(|err| err.to_string())
+    }
+
+    #[test]
+    fn a_teacher_must_have_the_students_tokens() {
+        assert_eq!(refused("", ""), None);
+        let said = refused("\"A\"", "\"newline\"").unwrap();
+        let expected =
+            "the teacher `large` has another vocabulary than the student `small`: token id ";
+        assert!(said.starts_with(expected), "{said}");
+        assert!(said.ends_with(" is `newline` for the teacher and `A` for the student"), "{said}");
+        let said = refused("\"special\":true", "\"special\":false");
+        assert!(said.unwrap().contains("for the teacher and the special token `"));
+    }
+}

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use whetstone_remote::loopback::chat::{Act, ChatServer, Manners};
 use whetstone_remote::loopback::http::Reply;
 
-use crate::binary::Ran;
+use crate::binary::{Ran, whet_under};
 use crate::tiny_school::{grpo, judged, records, school, trained};
 
 /// Two steps of distillation alone, with these settings.
@@ -45,7 +45,11 @@ fn a_teacher_with_other_tokens_is_refused_with_both_names_before_anything_is_wri
         return;
     }
     let dir = school();
-    let ran = trained(dir.path(), &alone("run", &["dual_source.distill_teacher=embedded"]));
+    let args = alone("run", &["dual_source.distill_teacher=embedded"]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let cache = dir.path().join("cache");
+    let variables = [("XDG_CACHE_HOME", cache.to_str().expect("text"))];
+    let ran = whet_under(dir.path(), &args, &variables);
     assert_eq!(ran.code, 2, "{}", ran.err);
     let said =
         "the teacher `embedded` has another vocabulary than the student `student`: token id ";

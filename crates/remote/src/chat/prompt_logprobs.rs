@@ -84,6 +84,10 @@ impl Client {
     /// # Errors
     ///
     /// If the server cannot be asked, or does not score prompts.
+    ///
+    /// # Panics
+    ///
+    /// Never: strings and numbers have a form in JSON.
     pub fn prompt_logprobs(&self, asked: TokensToScore<'_>) -> Result<Vec<f64>, ChatError> {
         let TokensToScore { model, tokens, first } = asked;
         let url = self.url.beside(CHAT, COMPLETIONS);

@@ -241,6 +241,21 @@ fn what_cannot_be_compared_is_refused_in_the_settings() {
 }
 
 #[test]
+fn rollouts_without_token_ids_are_not_distilled_from() {
+    let (mut school, mut lines) = sampled();
+    school.config.dual_source.distill_weight = 1.0;
+    let counts = read(&school, &lines).unwrap().counts;
+    assert!(check_settings(&school.config, &counts).is_ok());
+    lines[0]["meta"].as_object_mut().unwrap().remove("turns");
+    let counts = read(&school, &lines).unwrap().counts;
+    let err = check_settings(&school.config, &counts).unwrap_err();
+    assert!(
+        err.is_usage() && err.to_string().contains("1 of 16 rollouts have no token ids"),
+        "{err}"
+    );
+}
+
+#[test]
 fn a_reward_of_static_terms_is_learnt_from_without_a_verdict() {
     let (school, mut lines) = sampled();
     for (at, line) in lines.iter_mut().enumerate() {
