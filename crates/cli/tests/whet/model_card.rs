@@ -46,7 +46,10 @@ fn a_training_ends_with_its_figures_the_next_commands_and_a_card() {
             && said[0].ends_with("(training data, first quarter of 8 steps -> last)"),
         "{said:?}"
     );
-    assert_eq!(said[1], "held-out pass rate of 4 tasks 0.0 % (step 1) -> 0.0 % (step 5)");
+    assert_eq!(
+        said[1],
+        "held-out pass rate of 4 tasks 0.0 % (step 1) -> 0.0 % (after step 8): +0.0 points"
+    );
     for command in [
         "  whet report runs/run\n",
         "  whet eval --tasks val.jsonl --model runs/run/outputs/final_model --out eval/run\n",
@@ -77,7 +80,7 @@ fn a_training_ends_with_its_figures_the_next_commands_and_a_card() {
         "- held-out tasks: `val.jsonl`, `",
         "training.max_steps = 8\n",
         "whet train grpo --run NAME --config settings.toml --tasks tasks.jsonl --held-out val.jsonl --traces traces.jsonl\n",
-        "`held_out/pass_rate`: 0.0 % at step 1, 0.0 % at step 5 (95 % interval 0.0 to 49.0 %",
+        "`held_out/pass_rate`: 0.0 % at step 1, 0.0 % after step 8 (95 % interval 0.0 to 49.0 %",
         "`model.safetensors`: `",
     ] {
         assert!(text.contains(part), "{part} in {text}");
@@ -105,7 +108,8 @@ fn an_export_has_a_card_with_the_evaluations_that_are_named() {
         trained(dir.path(), &sft("run", &["--traces=traces.jsonl", "--set=training.max_steps=3"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("loss ") && ran.err.contains("(first quarter of 3 steps -> last)"),
+        ran.err.contains("loss ")
+            && ran.err.contains("(training data, first quarter of 3 steps -> last)"),
         "{}",
         ran.err
     );
