@@ -126,9 +126,9 @@ tuples, dicts, nested ones too. What the known inputs have in common is kept (no
 in order); other conditions that only the statement says are not known, so an expected value may be one that the
 statement leaves open. Read some.
 
-A program counts if it passes the known tests and examples and uses no chance, clock or thread. Each is asked twice, with other hash seeds, in the sandbox and
-within `sandbox.cpu_seconds`; an answer that changes, an exception and a value without a literal make no test. A task
-without a reference gets a program that gave every agreed answer. Tasks with new tests have the field
+A program counts if it passes the known tests and examples and uses no clock or thread. Each is asked twice, in the
+sandbox and within `sandbox.cpu_seconds`, with other seeds of hashes and of chance; an answer that changes, an
+exception and a value without a literal make no test. A task without a reference gets a program that gave every agreed answer. Tasks with new tests have the field
 `\"generated\": {\"tests\": 8, \"from\": \"reference\"}`; all others pass through unchanged.
 
 Tasks that are left as they are, counted by reason:
