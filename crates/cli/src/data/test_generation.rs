@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use whetstone_data::generated_tests::GeneratedSummary;
-use whetstone_recipe::generated_tests::{
+use whetstone_recipe::test_generation::{
     self, AnswersFrom, DEFAULT_MIN_PROGRAMS, DEFAULT_PER_TASK, DEFAULT_SHARE, GenerateTestsRequest,
 };
 use whetstone_recipe::text::many;
@@ -84,7 +84,7 @@ impl TestsArgs {
 /// Generates tests.
 pub(crate) fn run(args: &TestsArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
-    let summary = generated_tests::run(&args.request(), &config, &printer)?;
+    let summary = test_generation::run(&args.request(), &config, &printer)?;
     if args.json {
         printer.json(&summary)?;
     } else {
