@@ -2,10 +2,10 @@
 
 mod check;
 mod filter;
-mod generated_tests;
 mod pairs;
 mod prepare;
 mod prompts;
+mod test_generation;
 mod traces;
 mod validate;
 
@@ -13,10 +13,10 @@ use clap::Subcommand;
 
 use self::check::CheckArgs;
 use self::filter::FilterArgs;
-use self::generated_tests::TestsArgs;
 use self::pairs::PairsArgs;
 use self::prepare::PrepareArgs;
 use self::prompts::PromptsArgs;
+use self::test_generation::TestsArgs;
 use self::traces::TracesArgs;
 use self::validate::ValidateArgs;
 use crate::exit::Exit;
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exi
         DataCommand::Validate(args) => validate::run(args, printer),
         DataCommand::Check(args) => check::run(args, printer),
         DataCommand::Filter(args) => filter::run(args, printer),
-        DataCommand::Tests(args) => generated_tests::run(args, printer),
+        DataCommand::Tests(args) => test_generation::run(args, printer),
         DataCommand::Pairs(args) => pairs::run(args, printer),
         DataCommand::Traces(args) => traces::run(args, printer),
         DataCommand::Prompts(args) => prompts::run(args, printer),

@@ -17,13 +17,14 @@ fn prepare(folder: &Path) {
             .to_string()
     };
     let tasks: Vec<String> = ["never", "half", "always", "unknown"].map(task).into();
-    fs::write(folder.join("tasks.jsonl"), tasks.join("\n") + "\n").unwrap();
+    fs::write(folder.join("tasks.jsonl"), tasks.join("\n") + "\n").expect("a file");
     let count =
         |id: &str, passed: u64| json!({"id": id, "samples": 8, "passed": passed, "greedy": null});
     let results = json!({"v": 1, "model": "org/student", "settings": {"eval.temperature": "0.6"},
         "by_task": [count("never", 0), count("half", 4), count("always", 8)]});
-    fs::create_dir_all(folder.join("eval/base")).unwrap();
-    fs::write(folder.join("eval/base/evaluation_results.json"), results.to_string()).unwrap();
+    fs::create_dir_all(folder.join("eval/base")).expect("a file");
+    fs::write(folder.join("eval/base/evaluation_results.json"), results.to_string())
+        .expect("a file");
 }
 
 fn filter(folder: &Path, flags: &[&str]) -> Ran {

@@ -4,11 +4,11 @@
 //! known calls ─► inputs like them ─► every program, twice ─► enough of them answer alike ─► assert f(input) == answer
 //! ```
 //!
-//! The programs are the task's reference, or what a teacher wrote. One counts if it passes the tests that are known: those of
-//! the task, and the examples in its statement, and uses no chance, clock or thread. Each is asked twice, by judges with other hash seeds; an answer that changes, an
-//! exception, and a value without a literal are no answer. A task without a reference gets a program that gives all agreed
-//! answers. A generated test says what these programs do, which need not be what
-//! the statement means: tasks with such tests say so (`generated`), and `whet data validate` proves them like others.
+//! The programs are the task's reference, or what a teacher wrote. One counts if it passes the tests that are known, those of
+//! the task and the examples in its statement, and uses no clock or thread. Each is asked twice, with other seeds of hashes and
+//! of chance; an answer that changes, an exception, and a value without a literal are no answer. A task without a reference
+//! gets a program that gives all agreed answers. A generated test says what these programs do, which need not be what the
+//! statement means: tasks with such tests say so (`generated`), and `whet data validate` proves them like others.
 //!
 //! For Python functions that asserts call with plain data. Not here: conditions on the input that only the statement says,
 //! whole programs, classes, floats that are compared with a tolerance.
@@ -301,9 +301,11 @@ impl TestGeneration<'_> {
     ) -> Result<Option<Agreement>, Infrastructure> {
         let mut answers = Vec::new();
         for program in programs {
-            let job = Asked { task, call, program };
-            let first = self.answer(job, self.judges[0])?;
-            let again = if first.is_some() { self.answer(job, self.judges[1])? } else { None };
+            let reseeded = reseeded(program);
+            let asked = Asked { task, call, program };
+            let first = self.answer(asked, self.judges[0])?;
+            let asked = Asked { program: &reseeded, ..asked };
+            let again = if first.is_some() { self.answer(asked, self.judges[1])? } else { None };
             answers.push(first.filter(|first| again.as_ref() == Some(first)));
         }
         Ok(winner(&answers, self.share))
@@ -332,8 +334,13 @@ impl TestGeneration<'_> {
     }
 }
 
-/// Whether a program may answer otherwise the next time, or does not parse. In the sandbox chance has a fixed seed: two runs
-/// do not show it.
+/// The program with another seed of chance, which is fixed in the sandbox: two runs would not show it.
+fn reseeded(program: &Program) -> Program {
+    let source = format!("{}\n__import__('random').seed(90210)\n", program.source);
+    Program { source, ..program.clone() }
+}
+
+/// Whether a program may answer otherwise the next time, or does not parse.
 fn may_vary(task: &Task, program: &Program) -> Result<bool, Infrastructure> {
     let rules = Rules::new(RewardConfig::default());
     let read = on_big_stack(|stack| rules.read_program(task, Some(program.clone()), stack));

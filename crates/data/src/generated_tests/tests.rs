@@ -13,7 +13,8 @@ struct Stub {
 
 impl Stub {
     fn answer(&self, program: &str, number: i64) -> Option<i64> {
-        let name = program.strip_prefix("kind = '").and_then(|rest| rest.strip_suffix('\''));
+        let first = program.lines().next().unwrap_or_default();
+        let name = first.strip_prefix("kind = '").and_then(|rest| rest.strip_suffix('\''));
         match name.unwrap_or_default() {
             "double" | "twice" => Some(number * 2),
             // Right for the known input alone.
@@ -51,7 +52,7 @@ impl Judging for Stub {
     }
 }
 
-fn task(fields: serde_json::Value) -> Task {
+fn task(fields: &serde_json::Value) -> Task {
     let mut line = json!({"id": "t/1", "statement": "Double a number.\n>>> f(3)\n6"});
     line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     Task::from_object(serde_json::from_value(line).unwrap()).unwrap()
@@ -101,7 +102,7 @@ fn hidden(task: &Task) -> Vec<String> {
 
 #[test]
 fn a_reference_answers_new_inputs_and_the_given_tests_stay_first() {
-    let given = task(json!({"tests": ["assert f(3) == 6"]}));
+    let given = task(&json!({"tests": ["assert f(3) == 6"]}));
     let (made, summary) = generate(&given, &["double"], ONE).unwrap();
     let tests = hidden(&made);
     assert_eq!((tests.len(), tests[0].as_str()), (6, "assert f(3) == 6"));
@@ -122,7 +123,7 @@ fn a_reference_answers_new_inputs_and_the_given_tests_stay_first() {
 
 #[test]
 fn programs_vote_and_those_that_fail_an_example_have_no_vote() {
-    let untested = task(json!({}));
+    let untested = task(&json!({}));
     assert!(untested.tests.is_absent());
     let programs = ["double", "twice", "plus three", "nonsense"];
     let (made, _) = generate(&untested, &programs, Quorum { min_programs: 3, share: 0.6 }).unwrap();
@@ -130,7 +131,7 @@ fn programs_vote_and_those_that_fail_an_example_have_no_vote() {
     assert_eq!(tests[0], "assert f(3) == 6", "the example is a test");
     assert_eq!(
         made.reference.as_deref(),
-        Some("double"),
+        Some("kind = 'double'"),
         "a program that agrees, the first by name"
     );
     assert!(
@@ -154,7 +155,7 @@ fn programs_vote_and_those_that_fail_an_example_have_no_vote() {
 
 #[test]
 fn what_changes_with_the_hash_seed_is_no_answer() {
-    let given = task(json!({"tests": ["assert f(3) == 6"]}));
+    let given = task(&json!({"tests": ["assert f(3) == 6"]}));
     let (same, summary) = generate(&given, &["varies"], ONE).unwrap();
     assert_eq!(same.to_line(), given.to_line());
     assert_eq!(summary.left["no_answers"], 1);
@@ -170,7 +171,7 @@ fn tasks_of_other_kinds_are_left_as_they_are() {
         (json!({"statement": "Double it."}), "no_calls"),
         (json!({"tests": ["assert f(3) == 7"]}), "few_programs"),
     ] {
-        let given = task(fields);
+        let given = task(&fields);
         let (same, summary) = generate(&given, &["double"], ONE).unwrap();
         assert_eq!(same.to_line(), given.to_line());
         assert_eq!(summary.left, BTreeMap::from([(left, 1)]));
@@ -179,6 +180,6 @@ fn tasks_of_other_kinds_are_left_as_they_are() {
 
 #[test]
 fn a_machine_that_fails_is_an_error_and_no_answer() {
-    let given = task(json!({"tests": ["assert f(3) == 6"]}));
+    let given = task(&json!({"tests": ["assert f(3) == 6"]}));
     assert_eq!(generate(&given, &["breaks"], ONE).unwrap_err().0, "the zygote died");
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use whetstone_data::generated_tests::GeneratedSummary;
-use whetstone_recipe::generated_tests::{
+use whetstone_recipe::test_generation::{
     self, AnswersFrom, DEFAULT_MIN_PROGRAMS, DEFAULT_PER_TASK, DEFAULT_SHARE, GenerateTestsRequest,
 };
 use whetstone_recipe::text::many;
@@ -84,7 +84,7 @@ impl TestsArgs {
 /// Generates tests.
 pub(crate) fn run(args: &TestsArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
-    let summary = generated_tests::run(&args.request(), &config, &printer)?;
+    let summary = test_generation::run(&args.request(), &config, &printer)?;
     if args.json {
         printer.json(&summary)?;
     } else {
@@ -126,9 +126,9 @@ tuples, dicts, nested ones too. What the known inputs have in common is kept (no
 in order); other conditions that only the statement says are not known, so an expected value may be one that the
 statement leaves open. Read some.
 
-A program counts if it passes the known tests and examples and uses no chance, clock or thread. Each is asked twice, with other hash seeds, in the sandbox and
-within `sandbox.cpu_seconds`; an answer that changes, an exception and a value without a literal make no test. A task
-without a reference gets a program that gave every agreed answer. Tasks with new tests have the field
+A program counts if it passes the known tests and examples and uses no clock or thread. Each is asked twice, in the
+sandbox and within `sandbox.cpu_seconds`, with other seeds of hashes and of chance; an answer that changes, an
+exception and a value without a literal make no test. A task without a reference gets a program that gave every agreed answer. Tasks with new tests have the field
 `\"generated\": {\"tests\": 8, \"from\": \"reference\"}`; all others pass through unchanged.
 
 Tasks that are left as they are, counted by reason:
