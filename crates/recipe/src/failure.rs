@@ -46,6 +46,8 @@ const MAKE_TRACES: &str =
 /// How to create a file of rollouts.
 const MAKE_ROLLOUTS: &str = "a line of rollouts is {\"prompt_id\":\"…\",\"text\":\"…\"}; `whet rollout` \
                              writes such a file";
+const PAIR_FORM: &str = "a pair has `id`, `prompt` (messages), `chosen` and `rejected`: `whet data check FILE` names every \
+    bad line, and `whet data pairs --pairs FILE` converts pairs of other forms";
 const MAKE_PAIRS: &str =
     "name a file with `--pairs`, or make one of judged rollouts: `whet data pairs`";
 
@@ -429,10 +431,7 @@ impl Failure {
                 "a row has `instruction`, `input` and `output`, and may have `history`: \
                  `whet teach --rows FILE` writes such a file",
             ),
-            Self::Pairs(_) => Some(
-                "a pair has `id`, `prompt` (messages), `chosen` and `rejected`: `whet data check FILE` names every \
-                 bad line, and `whet data pairs --pairs FILE` converts pairs of other forms",
-            ),
+            Self::Pairs(_) => Some(PAIR_FORM),
             Self::Prompting(_)
             | Self::Config(_)
             | Self::Lines(_)
