@@ -226,19 +226,13 @@ mod tests {
 
     #[test]
     fn what_the_teacher_cannot_score_is_an_error_with_its_place() {
-        let of = |teacher_logp: &[f64]| {
-            let scored = Scored {
-                trained: &[true, true],
-                logp: &[-1.0, -1.0],
-                old_logp: &[-1.0, -1.0],
-                teacher_logp,
-            };
+        fn of(teacher_logp: &[f64]) -> AlgoError {
+            let logp = &[-1.0, -1.0];
+            let scored = Scored { trained: &[true, true], logp, old_logp: logp, teacher_logp };
             loss(&[scored], wide(), tokens(2)).unwrap_err()
-        };
-        let value = f64::NEG_INFINITY;
-        let error = AlgoError::Token { what: "teacher_logp", sequence: 0, token: 1, value };
-        assert_eq!(of(&[-1.0, value]), error);
-        let what = "teacher_logp";
+        }
+        let (what, value) = ("teacher_logp", f64::NEG_INFINITY);
+        assert_eq!(of(&[-1.0, value]), AlgoError::Token { what, sequence: 0, token: 1, value });
         assert_eq!(of(&[-1.0]), AlgoError::Length { what, sequence: 0, found: 1, expected: 2 });
     }
 }

@@ -68,15 +68,20 @@ mod tests {
         StepRollouts { groups, ..StepRollouts::default() }
     }
 
+    /// A task with the token and the worth of each of two rollouts.
+    type Planted = (&'static str, [(u32, f64); 2]);
+    /// The groups of a step.
+    type Step = &'static [Planted];
+
     /// The ids that a planted sequence of steps replays, each step one group of two for each task.
-    fn replay_of(replay: u32, steps: &[&[(&str, [(u32, f64); 2])]]) -> Vec<Vec<u32>> {
+    fn replay_of(replay: u32, steps: &[Step]) -> Vec<Vec<u32>> {
         let mut config = settings();
         config.dual_source.replay = replay;
         let (_dir, student) = student(&config);
         let mut successes = Successes::default();
         let mut replay = Vec::new();
         for (step, groups) in (1..).zip(steps) {
-            let of = |&(task, rollouts): &(&str, [(u32, f64); 2])| {
+            let of = |&(task, rollouts): &Planted| {
                 let [one, other] = rollouts;
                 let said = |sample, (id, worth): (u32, f64)| rollout(sample, &[id], worth);
                 group(task, vec![said(0, one), said(1, other)])
@@ -92,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_task_that_was_solved_is_replayed_when_no_rollout_solves_it() {
-        let steps: &[&[(&str, [(u32, f64); 2])]] = &[
+        let steps: &[Step] = &[
             // Not solved before: there is nothing to replay.
             &[("a", [(7, 0.0), (8, 0.0)]), ("b", [(9, 1.0), (10, 0.0)])],
             // `a` is solved by 11, `b` still by 12, which takes the place of 9.

@@ -54,7 +54,7 @@ fn school(teacher: Teacher) -> School {
     let weights = &mut school.config.dual_source;
     (weights.grpo_weight, weights.teacher_sft_weight) = (0.0, 0.0);
     (weights.self_sft_weight, weights.distill_weight) = (0.0, 1.0);
-    weights.distill_teacher = "teacher".to_owned();
+    "teacher".clone_into(&mut weights.distill_teacher);
     school.config.grpo.kl_coef = 0.0;
     school
 }
