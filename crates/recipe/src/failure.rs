@@ -35,6 +35,12 @@ use crate::model_failure::{ModelFailure, open_hint};
 use crate::tasks::TasksError;
 use crate::text::{counted, many, plain};
 
+const NAME_TRACES: &str = "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
+     train without them: `--set dual_source.teacher_sft_weight=0`";
+const NAME_HELD_OUT: &str = "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/dev.jsonl` of \
+     `whet data prepare`";
+const ROW_FORM: &str = "a row has `instruction`, `input` and `output`, and may have `history`: \
+     `whet teach --rows FILE` writes such a file";
 /// How to create a file of tasks.
 const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
                           own are one JSON object a line";
@@ -405,14 +411,8 @@ impl Failure {
             Self::NoFolder { .. } => Some(
                 "name the folder that has a directory for each run; the first training makes `runs`",
             ),
-            Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
-                "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
-                 train without them: `--set dual_source.teacher_sft_weight=0`",
-            ),
-            Self::NotHeldOut { .. } => Some(
-                "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/dev.jsonl` of \
-                 `whet data prepare`",
-            ),
+            Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(NAME_TRACES),
+            Self::NotHeldOut { .. } => Some(NAME_HELD_OUT),
             Self::Policy { .. } => Some(
                 "measure tasks of an environment that has it: `whet data prepare --solver` makes some",
             ),
@@ -427,10 +427,7 @@ impl Failure {
                 Some("`whet prompt show --template plain --source` prints a template to begin with")
             }
             Self::NoPairs { .. } => Some(MAKE_PAIRS),
-            Self::Rows(_) => Some(
-                "a row has `instruction`, `input` and `output`, and may have `history`: \
-                 `whet teach --rows FILE` writes such a file",
-            ),
+            Self::Rows(_) => Some(ROW_FORM),
             Self::Pairs(_) => Some(PAIR_FORM),
             Self::Prompting(_)
             | Self::Config(_)
