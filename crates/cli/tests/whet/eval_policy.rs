@@ -1,5 +1,4 @@
 //! `whet eval --policy`: the expert and the trivial policy of an environment, measured as models are.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use serde_json::Value;
 
