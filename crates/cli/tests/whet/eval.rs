@@ -368,7 +368,8 @@ fn every_temperature_is_measured_apart_and_the_better_one_of_each_side_compared(
     let asked = |temperature: f64| {
         let requests = server.requests();
         let at = |body: &[u8]| {
-            serde_json::from_slice::<Value>(body).is_ok_and(|it| it["temperature"] == temperature)
+            serde_json::from_slice::<Value>(body)
+                .is_ok_and(|request| request["temperature"] == temperature)
         };
         requests.iter().filter(|request| at(&request.body)).count()
     };

@@ -1,5 +1,7 @@
 //! Learning from a file of scored rollouts.
 
+// size: one trainer fed by one kind of file, and every refusal of such a file.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
