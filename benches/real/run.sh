@@ -79,7 +79,7 @@ train() {
     [ -e "$run" ] && resume=(--resume)
     echo "+ training with seed $seed" >&2
     (cd "$out" && "$whet" train grpo --run "grpo-$seed" "${resume[@]}" --tasks proven.jsonl --config "$recipe" \
-      --set student.model_name="$model" --set seed="$seed" --set run.device="$device" "${extra[@]}")
+      --set student.model_name="$model" --set seed="$seed" --set run.device="$device" --set held_out.split=0 "${extra[@]}")
   done
 }
 
