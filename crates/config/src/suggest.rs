@@ -109,13 +109,16 @@ mod tests {
             "quickstart.eval_tasks",
             "did you mean `quickstart.train_tasks` or `quickstart.held_out_tasks`?",
         );
-        check("eval.sample_count", "`eval` has: k, num_samples, temperature, sanitize");
+        check(
+            "eval.sample_count",
+            "`eval` has: k, num_samples, temperature, more_temperatures, sanitize",
+        );
     }
 
     #[test]
     fn what_resembles_nothing_is_answered_with_what_there_is() {
         check("lora.bonk", "`lora` has: rank, alpha, target_modules");
-        check("eval.z", "`eval` has: k, num_samples, temperature, sanitize");
+        check("eval.z", "`eval` has: k, num_samples, temperature, more_temperatures, sanitize");
         check(&format!("lora.{}", "r".repeat(100_000)), "`lora` has: rank, alpha, target_modules");
     }
 }

@@ -4,5 +4,6 @@
 
 mod corpus;
 mod laws;
+mod metric_table;
 mod plain_python;
 mod task_file;

@@ -4,7 +4,8 @@
 //! {"id":"seed_000123","prompt":"A red square …","frames":120,"input":[],"checks":[{"kind":"count"}]}
 //! ```
 //!
-//! A seed without `checks` is a task whose programs are read and not run: its rewards have static terms alone. `family` names seeds that differ only in their numbers, and `reference` is a program that passes all checks; both
+//! A seed without `checks` is a task whose programs are read and not run: its rewards have static terms alone. `family`
+//! names seeds that differ only in their numbers, and `reference` is a program that passes all checks; both
 //! may be left out. The checks are described in `docs/reference/phaser-checks.md`. Unknown fields are refused: a
 //! misspelt `input` would make a task that no program can solve.
 

@@ -137,7 +137,10 @@ fn the_curve_of_a_coin_is_the_one_that_is_known() {
     );
     assert!(results.greedy_episodes.as_ref().unwrap().means["turns"].value > 1.5);
     let better = Comparison::new(&results, &results, &[]).unwrap();
-    assert_eq!(better.better_reward, None, "the temperature of the samples is not known");
+    let better = better.better_reward.expect("samples at a temperature that is known");
+    let cold = Decoding::at(0.25).unwrap();
+    assert_eq!((better.before, better.after), (cold, cold), "that of the others is not known");
+    assert_eq!(better.gain.difference.value.to_bits(), 0.0_f64.to_bits());
     holds(&episodes.means["turns"], 1.875);
     holds(&episodes.means["reward"], 0.9375);
     let tries = &episodes.means["guess/tries"];

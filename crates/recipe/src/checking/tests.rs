@@ -100,7 +100,7 @@ fn an_example_that_loses_a_required_field_is_refused() {
         (FileKind::Scored, "validation"),
         (FileKind::Rejected, "reason"),
         (FileKind::Pairs, "chosen"),
-        (FileKind::PromptSeeds, "checks"),
+        (FileKind::PromptSeeds, "prompt"),
     ] {
         let (_, line) = examples().into_iter().find(|(of, _)| *of == kind).expect("an example");
         let line = line.replacen(&format!("\"{field}\":"), "\"gone\":", 1);

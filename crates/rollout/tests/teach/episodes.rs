@@ -212,19 +212,19 @@ fn an_episode_that_solved_its_task_badly_is_no_row_where_a_least_reward_is_asked
     let dir = tempfile::tempdir().unwrap();
     // 5 is guessed at once for a reward of 1, 6 in the second turn for 0.9 / 2 + 0.1.
     let mut school = School::new(dir.path(), &[guess(5), guess(6)].concat());
-    school.rows = Some("rows.jsonl");
     let judge = Fake::default();
-    let mut kept = |least: f64| {
+    let mut kept = |least: f64, rows: &'static str| {
+        school.rows = Some(rows);
         school.config.teacher.min_kept_reward = least;
         let whole = guesser();
         let lesson = Lesson { samples: 1, ..lesson(&whole, &judge) };
         let report = school.teach(&format!("{least}.jsonl"), &lesson);
         let counts = report.unwrap().teachers.into_values().next().unwrap();
-        (counts.kept, counts.low_reward, school.traces("rows.jsonl").len())
+        (counts.kept, counts.low_reward, school.traces(rows).len())
     };
-    assert_eq!(kept(0.0), (2, 0, 2));
-    assert_eq!(kept(0.54), (2, 0, 2));
-    assert_eq!(kept(0.56), (1, 1, 1));
+    assert_eq!(kept(0.0, "all.rows.jsonl"), (2, 0, 2));
+    assert_eq!(kept(0.54, "both.rows.jsonl"), (2, 0, 2));
+    assert_eq!(kept(0.56, "good.rows.jsonl"), (1, 1, 1));
 }
 
 #[test]

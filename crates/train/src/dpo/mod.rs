@@ -93,7 +93,7 @@ fn steps(student: &mut Student, session: &mut Session, dpo: &Dpo<'_>) -> Result<
             .map_err(|err| session.with_batch(err, step, || saved(&at(dpo.pairs, &places))))?;
         progress.step = step;
         progress.position = positions.end;
-        progress.updates = trainer.optimizer.updates();
+        progress.follow(&trainer.optimizer);
         let mut values = values(&at(dpo.pairs, &places), &learnt);
         values.insert(metric::DPO_LR.name.to_owned(), lr);
         if is_due(dpo.config.dpo.eval_steps, step, plan.steps) {

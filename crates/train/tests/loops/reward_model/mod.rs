@@ -193,8 +193,9 @@ fn a_reward_model_of_length_is_caught_before_step_30() {
         _ => None,
     };
     let rung: Vec<_> = school.events("run").into_iter().filter_map(alarm).collect();
-    let (step, code, message) = &rung[0];
-    assert!(*step < 30 && code == "rm_length_bias", "{rung:?}");
+    let of_length = rung.iter().find(|(_, code, _)| code == "rm_length_bias");
+    let (step, _, message) = of_length.unwrap_or_else(|| panic!("{rung:?}"));
+    assert!(*step < 30, "{rung:?}");
     assert!(message.contains("The labels themselves follow length"), "{message}");
     let facts = Facts::read(&school.path("run", FINAL)).unwrap();
     assert!(facts.held_out.length.correlation > 0.7, "{:?}", facts.held_out.length);
