@@ -111,7 +111,7 @@ mod tests {
         Clip::new(1.0, 1e6).unwrap()
     }
 
-    /// A denominator of so many tokens.
+    /// A denominator of `count` tokens.
     fn tokens(count: u64) -> Denominator {
         Denominator { normaliser: Normaliser::TOKEN_MEAN, step: Totals::episode(count) }
     }

@@ -17,7 +17,7 @@
 //!
 //! `programs TASKS FILE` writes each program, whole and as `eval.sanitize = "entry_point"` judges it, as JSON lines. The first
 //! argument is the file that takes the result.
-#![expect(clippy::unwrap_used, reason = "a tool for whoever changes extraction")]
+#![expect(clippy::unwrap_used, reason = "a developer tool for changes to extraction")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

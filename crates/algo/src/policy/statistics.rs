@@ -111,7 +111,7 @@ impl Statistics {
     }
 
     /// Kish's effective sample size as a part of the tokens, `(Σw)² / (n Σw²)`, for the importance weights or, where
-    /// there are none, the ratios: what is left of a sample from another policy. 0 if all weights are.
+    /// there are none, the ratios: what is left of a sample from another policy. 0 where every weight is 0.
     pub fn effective_sample_fraction(&self) -> Option<f64> {
         let weights = self.importance.get().zip(self.importance_squared.get());
         let ratios = || {

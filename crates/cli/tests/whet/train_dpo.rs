@@ -194,7 +194,7 @@ fn what_cannot_be_learnt_from_is_refused_by_a_sentence_before_a_run_begins() {
         assert!(lines[0].contains(from), "{}", lines[0]);
         format!("{}\n{}\n", lines[1], lines[0].replacen(from, to, 1))
     };
-    // Before a model is looked for: there is none of that name.
+    // Refused before a model is looked for: no model has that name.
     let no_model = ["--set=student.model_name=nowhere"];
     check(&changed(",\"rejected\":\"abc 0\"", ""), &no_model, "bad.jsonl:2: ");
     check(&changed("abc 0", "abc 1"), &no_model, "it is the same text as `chosen`");

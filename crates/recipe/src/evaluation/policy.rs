@@ -1,6 +1,6 @@
-//! A policy that is no model, measured as one is: what a figure of a model is to be held against.
+//! The expert and the trivial policy of an environment, measured as models are: baselines for a model's figures.
 //!
-//! It answers from the conversation alone, or knows the task's solution, so it has one sample of each task and no
+//! A policy answers from the conversation alone, or knows the task's solution, so it has one sample of each task and no
 //! temperature.
 
 use std::collections::HashMap;

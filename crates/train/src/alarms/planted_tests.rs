@@ -60,7 +60,7 @@ fn completions_that_fail_grow_apart_from_those_that_pass() {
     let shorter = grows(|time| 1.0 / (1.0 + 1.5 * time));
     assert_eq!((shorter.len(), shorter[0].0), (1, "lengths_diverge"), "{shorter:?}");
     assert!(shorter[0].1.contains("paid for writing more"), "{shorter:?}");
-    // A gap that closes is none that widens, and neither is one that grows by less than half.
+    // A gap that closes does not ring, and neither does one that grows by less than half.
     assert_eq!(grows(|time| 3.0 - 2.0 * time), []);
     assert_eq!(grows(|time| 1.0 + 0.4 * time), []);
     let by_length = |normaliser| {
