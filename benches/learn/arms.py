@@ -1,6 +1,6 @@
 """Collects what benches/learn/arms.sh measured into one JSON document, on standard output.
 
-    arms.py arms|quickstart OUT VERSION SEED…
+    arms.py arms|ppo|quickstart OUT VERSION SEED…
 
 pass@1 of every seed at each temperature. Of the quickstart, whose held-out tasks differ by seed, also the gain at the better
 temperature of each side, with Student's 95 % interval over seeds; for the arms `whet eval compare --seeds` makes it, on
@@ -75,7 +75,7 @@ def quickstarts(out, seeds):
 def main():
     mode, out, version, *seeds = sys.argv[1:]
     out = pathlib.Path(out)
-    found = arms(out) if mode == "arms" else quickstarts(out, seeds)
+    found = quickstarts(out, seeds) if mode == "quickstart" else arms(out)
     json.dump({"v": 1, "mode": mode, "program": version, "seeds": seeds, **found}, sys.stdout, indent=1)
     print()
 

@@ -3,17 +3,18 @@
 # three temperatures over several seeds. Parts whose result is there are skipped, and a killed run resumes.
 #
 #   benches/learn/arms.sh arms OUT          short SFT, then each arm at each learning rate, all on the same tasks
+#   benches/learn/arms.sh ppo OUT           `whet train ppo` and `whet train grpo` with their defaults, at equal completions
 #   benches/learn/arms.sh quickstart OUT    `whet quickstart` as it is, one run a seed
 #
 # Arms: sft (traces alone), teacher (rollouts and traces), all (and own best rollouts), rollouts, self (rollouts and own
-# best). OUT/arms.json or OUT/quickstart.json has pass@1 at each temperature for every seed; OUT/tables has what
+# best). OUT/MODE.json has pass@1 at each temperature for every seed; OUT/tables has what
 # `whet eval compare --seeds` says of each arm over the short SFT, and over the untrained student.
 #
 # Change with the environment: WHET, SEEDS, ARMS, RATES, SFT_STEPS, STEPS, TASKS (made, of which a fifth are held out),
 # HELD_OUT (measured), AT_ONCE (trainings at a time), THREADS (of each), DEVICE, SET ("--set a.b=c …", for every training
 # and evaluation).
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,16p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,17p' "$0" >&2; exit 2; }
 mode=$1
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -21,7 +22,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 whet=${WHET:-whet}
 read -ra seeds <<< "${SEEDS:-42 1 2 3 4}"
 read -ra arms <<< "${ARMS:-sft teacher all rollouts self}"
-read -ra rates <<< "${RATES:-1e-3 3e-3}"
+case $mode in ppo) usual=default ;; *) usual="1e-3 3e-3" ;; esac
+read -ra rates <<< "${RATES:-$usual}"
 read -ra extra <<< "${SET:-}"
 sft_steps=${SFT_STEPS:-30} steps=${STEPS:-100} tasks=${TASKS:-3000} held_out=${HELD_OUT:-400}
 at_once=${AT_ONCE:-1}
@@ -60,7 +62,7 @@ train() {
     "$whet" -q train "$kind" --run "$run" --resume "${where[@]}" --set "run.dir=$out/runs"
     return
   fi
-  "$whet" -q train "$kind" --run "$run" --config "$here/arms.toml" "${where[@]}" --set "run.dir=$out/runs" "$@" "${extra[@]}"
+  "$whet" -q train "$kind" --run "$run" "${where[@]}" --set "run.dir=$out/runs" "$@" "${extra[@]}"
 }
 
 # measure NAME MODEL SEED
@@ -73,7 +75,8 @@ measure() {
 # The short SFT of a seed, merged into the student.
 start_of() {
   local seed=$1
-  train sft "sft$sft_steps-$seed" --traces "$out/traces.jsonl" --set student.model_name=embedded --set "seed=$seed" \
+  train sft "sft$sft_steps-$seed" --config "$here/arms.toml" --traces "$out/traces.jsonl" \
+    --set student.model_name=embedded --set "seed=$seed" \
     --set "training.max_steps=$sft_steps" --set training.learning_rate=1e-3 --set training.gradient_accumulation_steps=1
   [ -e "$out/models/start-$seed" ] ||
     "$whet" -q export embedded --adapter "$out/runs/sft$sft_steps-$seed/outputs/final_model" --out "$out/models/start-$seed"
@@ -93,7 +96,8 @@ arm() {
   esac
   local set=() weight
   for weight in "${weights[@]}"; do set+=(--set "dual_source.$weight"); done
-  train grpo "$name-$rate-$seed" --tasks "$out/data/train.jsonl" --traces "$out/traces.jsonl" --set "seed=$seed" \
+  train grpo "$name-$rate-$seed" --config "$here/arms.toml" --tasks "$out/data/train.jsonl" --traces "$out/traces.jsonl" \
+    --set "seed=$seed" \
     --set "student.model_name=$out/models/start-$seed" --set "training.max_steps=$steps" \
     --set "training.learning_rate=$rate" "${set[@]}"
   measure "$name-$rate-$seed" "$out/runs/$name-$rate-$seed/outputs/final_model" "$seed"
@@ -114,10 +118,14 @@ table() {
   "$whet" eval compare --json "${flag[@]}" "$(listed "$1")" "$(listed "$2")" > "$out/tables/$2-over-$1.json"
 }
 
-run_arms() {
-  local seed name rate
+make_tasks() {
   [ -e "$out/data/val.jsonl" ] ||
     "$whet" -q data prepare --embedded "$tasks" --families "$families" --val-fraction 0.2 --set seed=1042 --out "$out/data"
+}
+
+run_arms() {
+  local seed name rate
+  make_tasks
   [ -e "$out/traces.jsonl" ] || "$whet" -q teach --teacher embedded --tasks "$out/data/train.jsonl" --out "$out/traces.jsonl"
   for seed in "${seeds[@]}"; do
     in_turn "untrained-$seed" measure "untrained-$seed" embedded "$seed"
@@ -139,6 +147,37 @@ run_arms() {
   done
 }
 
+# PPO with its defaults, and GRPO with its own for as many completions.
+run_ppo() {
+  local seed rate
+  make_tasks
+  for seed in "${seeds[@]}"; do
+    in_turn "untrained-$seed" measure "untrained-$seed" embedded "$seed"
+    for rate in "${rates[@]}"; do in_turn "ppo-$rate-$seed" ppo_beside_grpo "$rate" "$seed"; done
+  done
+  all_done
+  for rate in "${rates[@]}"; do
+    table untrained "ppo-$rate"
+    table untrained "grpo-$rate"
+    table "grpo-$rate" "ppo-$rate"
+  done
+}
+
+# ppo_beside_grpo RATE SEED
+ppo_beside_grpo() {
+  local rate=$1 seed=$2 completions lines same=()
+  same=(--tasks "$out/data/train.jsonl" --set "seed=$seed" --set student.model_name=embedded
+    --set held_out.every_steps=0 --set training.save_steps=0)
+  [ "$rate" = default ] || same+=(--set "ppo.learning_rate=$rate" --set "training.learning_rate=$rate")
+  train ppo "ppo-$rate-$seed" "${same[@]}"
+  lines=("$out/runs/ppo-$rate-$seed/rollouts/"*.jsonl)
+  completions=$(cat "${lines[@]}" | wc -l)
+  train grpo "grpo-$rate-$seed" "${same[@]}" --set "training.max_steps=$((completions / 16))" \
+    --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
+  measure "ppo-$rate-$seed" "$out/runs/ppo-$rate-$seed/outputs/final_model" "$seed"
+  measure "grpo-$rate-$seed" "$out/runs/grpo-$rate-$seed/outputs/final_model" "$seed"
+}
+
 run_quickstart() {
   local seed
   for seed in "${seeds[@]}"; do in_turn "quickstart-$seed" quickstart_of "$seed"; done
@@ -155,8 +194,9 @@ quickstart_of() {
 
 case $mode in
   arms) run_arms ;;
+  ppo) run_ppo ;;
   quickstart) run_quickstart ;;
-  *) echo "arms.sh: the mode is arms or quickstart, not $mode" >&2; exit 2 ;;
+  *) echo "arms.sh: the mode is arms, ppo or quickstart, not $mode" >&2; exit 2 ;;
 esac
 version=$("$whet" --version)
 python3 "$here/arms.py" "$mode" "$out" "${version%%$'\n'*}" "${seeds[@]}" > "$out/$mode.json"

@@ -10,7 +10,7 @@
 #   base    the defaults at T = 0.6 and greedy, beside other prompts; the suites with their variants
 #   train   GRPO by the recipe, one run a seed
 #   after   each run measured as the base was, and compared with it
-# WHET, RECIPE, SEEDS, DEVICE and SET ("--set a.b=c …", for every command) change what they name.
+# WHET, RECIPE, SEEDS, DEVICE, PROMPTS (baselines) and SET ("--set a.b=c …", for every command) change what they name.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,14p' "$0" >&2; exit 2; }
 model=$1 data=$2 out=$3
@@ -63,7 +63,7 @@ measure_all() {
 }
 
 base() {
-  measure_all base "$model" --baseline-prompts plain,evalplus,unified
+  measure_all base "$model" --baseline-prompts "${PROMPTS:-plain,evalplus,mbpp,unified}"
   measure base-test-entry "$model" --tasks "$out/test.jsonl" --num-samples 1 --k 1 --temperature 0 --skip-greedy \
     --set prompt.template=evalplus --set eval.sanitize=entry_point
   measure base-published "$model" --suite mbpp-sanitized:qwen --tasks "$(file sanitized-mbpp.json)"

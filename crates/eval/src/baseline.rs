@@ -15,6 +15,9 @@ use crate::task_count::TaskCount;
 pub struct Baseline {
     /// The template as the settings name it; the text of one that is the user's own.
     pub template: String,
+    /// The file of a template that is the user's own, as it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Name and digest of the prompt.
     pub prompt: String,
     /// pass@1.
@@ -32,6 +35,11 @@ pub struct Baseline {
 }
 
 impl Baseline {
+    /// What names the prompt to its user: its file, or else name and digest.
+    pub fn name(&self) -> &str {
+        self.file.as_deref().unwrap_or(&self.prompt)
+    }
+
     /// The prompt with the highest pass@1.
     pub fn best(all: &[Self]) -> Option<&Self> {
         all.iter().max_by(|one, other| one.greedy.value.total_cmp(&other.greedy.value))

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::find::{Around, Found, find};
 use crate::observer::Observer;
 use crate::text::many;
+use crate::training::lengths;
 
 /// The prompt of traces that do not say it: whet had one.
 const UNIFIED: &str = "unified";
@@ -56,8 +57,8 @@ pub(crate) fn of_teacher(asked: &mut PromptConfig) {
     }
 }
 
-/// Settles the prompt of a training: that of its traces, that of the checkpoint or model it starts from, or
-/// what the student's chat template can do.
+/// Settles lengths and prompt of a training. The prompt is that of its traces, that of the checkpoint or model it starts
+/// from, or what the student's chat template can do.
 ///
 /// # Errors
 ///
@@ -68,7 +69,7 @@ pub(crate) fn of_training(
     traces: &[Trace],
     observer: &dyn Observer,
 ) -> Result<Loaded, Failure> {
-    let mut loaded = loaded;
+    let mut loaded = lengths::fit(loaded, observer)?;
     let asked = &loaded.config.prompt;
     let counts = trace_prompts(traces);
     let only = counts.keys().next().filter(|_| counts.len() == 1);

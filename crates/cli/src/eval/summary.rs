@@ -75,7 +75,7 @@ fn figures(text: &mut String, results: &Results) {
 fn baselines(text: &mut String, results: &Results) {
     if let Some(best) = Baseline::best(&results.baseline_prompts) {
         rows(text, "greedy with the prompt", &results.baseline_prompts);
-        let _ = writeln!(text, "  the best of these: {}", plain(&best.prompt, 40));
+        let _ = writeln!(text, "  the best of these: {}", plain(best.name(), 40));
     }
 }
 

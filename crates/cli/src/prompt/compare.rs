@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use whetstone_config::Sources;
+use whetstone_core::config::DeviceChoice;
 use whetstone_eval::Baseline;
 use whetstone_recipe::evaluation::prompts::{PromptComparison, TEMPLATES, compare};
 use whetstone_recipe::shell::quoted;
@@ -43,6 +45,10 @@ pub struct ComparePromptsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_tokens: Option<u32>,
 
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
+
     /// CPU threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -54,6 +60,14 @@ pub struct ComparePromptsArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
+}
+
+impl ComparePromptsArgs {
+    fn sources(&self) -> Sources {
+        let mut sources = self.config.sources();
+        sources.set.extend(self.device.map(|device| format!("run.device={device}")));
+        sources
+    }
 }
 
 const AFTER_HELP: &str = "\
@@ -84,21 +98,25 @@ pub(super) fn run(args: &ComparePromptsArgs, printer: Printer) -> anyhow::Result
         max_tasks: args.max_tasks as usize,
         max_tokens: args.max_tokens.map(|most| most as usize),
         threads: args.threads.map(usize::from),
-        sources: args.config.sources(),
+        sources: args.sources(),
     };
     let stop = stop::on_signal(printer);
     let Some(found) = compare(&asked, &stop, &printer)? else {
         printer.note("stopped; nothing is kept");
         return Ok(Exit::Stopped);
     };
-    let best = Baseline::best(&found).map_or("", |found| found.template.as_str());
+    let named = |found: &'_ Baseline| found.file.clone().unwrap_or_else(|| found.template.clone());
+    let best = Baseline::best(&found).map(named).unwrap_or_default();
     if args.json {
-        printer.json(&ComparedPrompts { v: 1, model: &args.model, best, prompts: &found })?;
+        printer.json(&ComparedPrompts {
+            v: 1,
+            model: &args.model,
+            best: &best,
+            prompts: &found,
+        })?;
     } else {
         printer.raw(&table(&args.model, &found))?;
-        if !best.contains('\n') {
-            printer.note(format_args!("the best: --set prompt.template={}", quoted(best)));
-        }
+        printer.note(format_args!("the best: --set prompt.template={}", quoted(&best)));
     }
     Ok(Exit::Done)
 }
@@ -118,11 +136,12 @@ pub(crate) fn rows(text: &mut String, title: &str, found: &[Baseline]) {
         "\n  {title:<28} {:<22} {:<22} {:>8} {:>7}",
         "with code", "pass@1", "cut off", "tokens"
     );
-    for Baseline { prompt, greedy, code, cut_off, mean_tokens, by_task, .. } in found {
+    for baseline in found {
+        let Baseline { greedy, code, cut_off, mean_tokens, by_task, .. } = baseline;
         let code = code.as_ref().map_or_else(|| "-".to_owned(), |code| estimate(&code.code_rate));
         let cut_off = format!("{:.1} %", percent(*cut_off, by_task.len() as u64));
         let tokens = mean_tokens.map_or_else(|| "-".to_owned(), |tokens| format!("{tokens:.0}"));
-        let (prompt, greedy) = (plain(prompt, 28), estimate(greedy));
+        let (prompt, greedy) = (plain(baseline.name(), 28), estimate(greedy));
         let _ = writeln!(text, "  {prompt:<28} {code:<22} {greedy:<22} {cut_off:>8} {tokens:>7}");
     }
 }
@@ -141,6 +160,7 @@ mod tests {
         let count = |name: &str| TaskCount::none(&TaskId::try_from(name.to_owned()).unwrap());
         let plain = Baseline {
             template: "plain".to_owned(),
+            file: None,
             prompt: "plain-3f2a91c04d5e6f70".to_owned(),
             greedy: at(0.5),
             code: Some(CodeFigures { code_rate: at(0.75), pass_given_code: None }),
@@ -148,11 +168,12 @@ mod tests {
             mean_tokens: Some(120.4),
             by_task: ["a", "b", "c", "d"].map(count).to_vec(),
         };
-        let other = Baseline { code: None, mean_tokens: None, cut_off: 0, ..plain.clone() };
+        let file = Some("prompts/mine.jinja".to_owned());
+        let other = Baseline { code: None, mean_tokens: None, cut_off: 0, file, ..plain.clone() };
         let expected = "m: 4 tasks, greedy; 95 % intervals\n\n  \
             prompt                       with code              pass@1                  cut off  tokens\n  \
             plain-3f2a91c04d5e6f70       75.0 % [37.5, 100.0]   50.0 % [25.0, 100.0]     25.0 %     120\n  \
-            plain-3f2a91c04d5e6f70       -                      50.0 % [25.0, 100.0]      0.0 %       -\n";
+            prompts/mine.jinja           -                      50.0 % [25.0, 100.0]      0.0 %       -\n";
         assert_eq!(table("m", &[plain, other]), expected);
     }
 }

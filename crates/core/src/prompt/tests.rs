@@ -103,11 +103,12 @@ fn it_is_a_system_and_a_user_message() {
 fn the_plain_prompt_asks_for_code_alone_and_leaves_the_system_line_to_the_model() {
     let plain = prompt("plain", ASSERTS);
     let expected = "Solve the following problem:\n\nAdd two numbers.\n\nYour code should pass these \
-                    tests:\n\nassert add(1, 2) == 3\n\nReply with one Python code block.";
+                    tests:\n\nassert add(1, 2) == 3\n\nReply with one Python code block that has the \
+                    solution alone: no tests and no example calls.";
     assert_eq!(plain.messages(), [Message::user(expected)]);
     let script = r#""language":"javascript","tests":{"kind":"script","entry_point":"f","visible":[],"hidden":["H"]}"#;
     let expected = "Solve the following problem:\n\nAdd two numbers.\n\nThe tests call `f`.\n\nReply \
-                    with one JavaScript code block.";
+                    with one JavaScript code block that has the solution alone: no tests and no example calls.";
     assert_eq!(prompt("plain", script).user, expected);
 }
 

@@ -26,7 +26,7 @@ impl Baseline {
         let template = template.to_owned();
         let prompt = settings.get(PROMPT).cloned().unwrap_or_default();
         let greedy = *pass_at_k.get(&1)?;
-        Some(Self { template, prompt, greedy, code, cut_off, mean_tokens, by_task })
+        Some(Self { template, file: None, prompt, greedy, code, cut_off, mean_tokens, by_task })
     }
 }
 

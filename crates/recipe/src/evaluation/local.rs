@@ -1,6 +1,7 @@
 //! A model on this machine, measured.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use whetstone_core::Task;
 use whetstone_core::config::PromptConfig;
@@ -47,7 +48,10 @@ pub(super) fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evalua
     let options = LoadOptions { weights, positions };
     let Some(first) = asked.first() else { return Ok(Some(Vec::new())) };
     let decoder = place.load(&first.model, &device, options)?;
-    asked.iter().map(|asked| asked.measure(&place, &device, &decoder)).collect()
+    // The first waited for the model.
+    let began = |at: usize| if at == 0 { last.began } else { Instant::now() };
+    let measured = asked.iter().enumerate();
+    measured.map(|(at, asked)| asked.measure(&place, &device, &decoder, began(at))).collect()
 }
 
 /// A model that is asked with one prompt.
@@ -79,8 +83,10 @@ impl<'a> AskedModel<'a> {
         place: &Found,
         device: &Device,
         decoder: &Decoder,
+        began: Instant,
     ) -> Result<Option<Evaluated>, Failure> {
         let Self { measure, environment, model, max_tokens, longest } = self;
+        let measure = &Measure { began, ..**measure };
         let (max_tokens, longest) = (*max_tokens, *longest);
         let about =
             measure.about_sampling(place.name.clone(), max_tokens, settings(place, measure));

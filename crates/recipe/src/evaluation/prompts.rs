@@ -122,7 +122,8 @@ pub fn try_out(
         observer,
         is_variant,
     };
-    let measured = measured(&whole, vec![config.prompt.clone()])?;
+    let own = AskedPrompt { prompt: config.prompt.clone(), file: None };
+    let measured = measured(&whole, vec![own])?;
     Ok(measured.and_then(|measured| measured.into_iter().next()))
 }
 
@@ -149,18 +150,27 @@ pub(super) fn measure_each(measures: &[Measure<'_>]) -> Result<Option<Vec<Evalua
 }
 
 /// The settings of each prompt: a template's name, or the text of its file.
-fn prompts_of(sources: &Sources, templates: &[String]) -> Result<Vec<PromptConfig>, Failure> {
+fn prompts_of(sources: &Sources, templates: &[String]) -> Result<Vec<AskedPrompt>, Failure> {
     let of = |template: &String| {
         let mut sources = sources.clone();
         sources.set.push(format!("prompt.template={}", serde_json::Value::from(template.as_str())));
-        Ok(sources.load(&[]).map_err(Failure::Config)?.config.prompt)
+        let prompt = sources.load(&[]).map_err(Failure::Config)?.config.prompt;
+        let file = (prompt.template != *template).then(|| template.clone());
+        Ok(AskedPrompt { prompt, file })
     };
     templates.iter().map(of).collect()
 }
 
+/// A prompt to measure.
+struct AskedPrompt {
+    prompt: PromptConfig,
+    /// The file of its template, if it has one.
+    file: Option<String>,
+}
+
 fn measured(
     whole: &Measure<'_>,
-    prompts: Vec<PromptConfig>,
+    prompts: Vec<AskedPrompt>,
 ) -> Result<Option<Vec<Baseline>>, Failure> {
     let variants = Variant::all(whole, prompts)?;
     let measures: Vec<Measure<'_>> =
@@ -181,15 +191,17 @@ struct Variant {
     config: Config,
     /// The template as the settings name it.
     template: String,
+    file: Option<String>,
 }
 
 impl Variant {
     /// The evaluations to make with these prompts, each settled for the model.
-    fn all(whole: &Measure<'_>, prompts: Vec<PromptConfig>) -> Result<Vec<Self>, Failure> {
+    fn all(whole: &Measure<'_>, prompts: Vec<AskedPrompt>) -> Result<Vec<Self>, Failure> {
         prompts.into_iter().map(|prompt| Self::of(whole, prompt)).collect()
     }
 
-    fn of(whole: &Measure<'_>, prompt: PromptConfig) -> Result<Self, Failure> {
+    fn of(whole: &Measure<'_>, asked: AskedPrompt) -> Result<Self, Failure> {
+        let AskedPrompt { prompt, file } = asked;
         let template = prompt.template.clone();
         let mut config = Config { prompt, ..whole.config.clone() };
         config.eval.num_samples = 1;
@@ -206,7 +218,7 @@ impl Variant {
             best_of: None,
             ..whole.request.clone()
         };
-        Ok(Self { request, config, template })
+        Ok(Self { request, config, template, file })
     }
 
     fn measure<'v>(&'v self, whole: &Measure<'v>) -> Measure<'v> {
@@ -248,6 +260,9 @@ impl Measure<'_> {
 
 /// What the evaluations with several prompts came to.
 fn baselines(variants: &[Variant], results: impl Iterator<Item = Results>) -> Vec<Baseline> {
-    let of = |(variant, results): (&Variant, Results)| Baseline::of(results, &variant.template);
+    let of = |(variant, results): (&Variant, Results)| {
+        let found = Baseline::of(results, &variant.template)?;
+        Some(Baseline { file: variant.file.clone(), ..found })
+    };
     variants.iter().zip(results).filter_map(of).collect()
 }

@@ -47,7 +47,9 @@ struct SuiteTasks {
     mbpp: Option<MbppVariant>,
     /// The first and the last number of a task.
     numbers: (u64, u64),
-    /// Tasks in the published file.
+    /// Numbers between them that are left out.
+    without: &'static [u64],
+    /// Tasks that there are.
     count: usize,
     /// The published file on the hub.
     hub: &'static Published,

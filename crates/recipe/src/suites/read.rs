@@ -101,7 +101,9 @@ impl SuiteTasks {
     /// Whether a task of this id belongs to the suite.
     fn has(&self, id: &TaskId) -> bool {
         let (first, last) = self.numbers;
-        number(id).is_some_and(|number| (first..=last).contains(&number))
+        number(id).is_some_and(|number| {
+            (first..=last).contains(&number) && !self.without.contains(&number)
+        })
     }
 }
 

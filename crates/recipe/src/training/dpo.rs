@@ -18,7 +18,7 @@ use super::pairs::{check, say, split};
 use super::planned::Planned;
 use super::rm::PAIRS;
 use super::said::say_parameters;
-use super::{End, RunRequest, begin, inputs, planned};
+use super::{End, RunRequest, begin, inputs, lengths, planned};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
@@ -62,6 +62,8 @@ pub fn run(
     // The directory of the adapter to begin with, where there is no checkpoint yet.
     let initial = files.adapter.as_deref().and_then(Path::parent);
     check_adapter_is_trained(config, initial)?;
+    let loaded = lengths::fit(loaded, observer)?;
+    let config = &loaded.config;
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(request, config, checkpoint.as_deref().or(initial), observer)?;

@@ -12,6 +12,7 @@ pub mod dpo;
 pub mod grpo;
 pub(crate) mod inputs;
 mod left_out;
+pub(crate) mod lengths;
 mod own_held_out;
 pub mod pairs;
 pub(crate) mod planned;

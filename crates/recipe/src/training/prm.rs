@@ -19,7 +19,7 @@ use whetstone_train::watchdog::Watchdog;
 
 use super::planned::Planned;
 use super::said::say_parameters;
-use super::{End, RunRequest, begin, inputs, planned};
+use super::{End, RunRequest, begin, inputs, lengths, planned};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
@@ -67,6 +67,8 @@ pub fn run(
     labels.train.check()?;
     say_labels("to learn from", &labels.train, observer);
     say_labels("held out", &labels.held_out, observer);
+    let loaded = lengths::fit(loaded, observer)?;
+    let config = &loaded.config;
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     // The directory of the adapter to begin with, where there is no checkpoint yet.

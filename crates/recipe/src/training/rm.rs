@@ -15,7 +15,7 @@ use whetstone_train::watchdog::Watchdog;
 use super::pairs::{check, say, split};
 use super::planned::Planned;
 use super::said::say_parameters;
-use super::{End, RunRequest, begin, inputs, planned};
+use super::{End, RunRequest, begin, inputs, lengths, planned};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
@@ -59,6 +59,8 @@ pub fn run(
     let path = files.pairs.as_deref().unwrap_or(Path::new(PAIRS));
     let (fraction, seed) = (config.rm.held_out_fraction, config.seed);
     let pairs = split(path, files.held_out_pairs.as_deref(), fraction, seed)?;
+    let loaded = lengths::fit(loaded, observer)?;
+    let config = &loaded.config;
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     // The directory of the adapter to begin with, where there is no checkpoint yet.
