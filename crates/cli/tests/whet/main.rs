@@ -77,6 +77,7 @@ mod train_alarms;
 mod train_distill;
 mod train_dpo;
 mod train_kill;
+mod train_lengths;
 mod train_prm;
 mod train_rm;
 mod train_rollouts;
