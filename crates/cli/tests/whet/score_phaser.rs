@@ -88,7 +88,11 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     let first = score(dir.path(), "out/mock_scored.jsonl", &cached);
     assert_eq!((first.code, first.err_before_next()), (0, ""), "{}", first.out);
     assert!(first.out.contains("report: out/mock_report.json"), "{}", first.out);
-    assert!(first.out.contains("runtime, task, no_tampering: not run, for "), "{}", first.out);
+    assert!(
+        first.out.contains("runtime, task, no_tampering, check_passed: not run, for "),
+        "{}",
+        first.out
+    );
     assert!(!first.out.contains("paid without passing"), "nothing was checked: {}", first.out);
     assert!(!first.out.contains("no_tampering    "), "no gate that was not tested: {}", first.out);
     assert!(!first.err.contains("next:"), "no policy sampled mock rollouts: {}", first.err);
@@ -127,7 +131,10 @@ fn the_commands_of_the_document_read_programs_and_a_second_pass_finds_all_in_the
     }
     let report = json(dir.path(), "out/mock_report.json");
     let games = &report["phaser"];
-    assert_eq!(games["not_run_terms"], serde_json::json!(["runtime", "task", "no_tampering"]));
+    assert_eq!(
+        games["not_run_terms"],
+        serde_json::json!(["runtime", "task", "no_tampering", "check_passed"])
+    );
     let of =
         |quality: &str| lines.iter().filter(|line| line["meta"]["mock"] == quality).count() as u64;
     assert_eq!(games["parsed"], games["not_run"]);
@@ -176,7 +183,7 @@ fn games_that_run_are_paid_in_the_planted_order_and_every_gate_and_term_occurs()
 
     let lines = lines(dir.path(), "plain.jsonl");
     let (failed, paid) = failed_and_paid(&lines);
-    assert_eq!(failed, names(&["code", "parses", "known_api", "no_tampering"]));
+    assert_eq!(failed, names(&["code", "parses", "known_api", "no_tampering", "check_passed"]));
     let terms = ["api", "format", "lifecycle", "parse", "plan", "runtime", "task"];
     assert_eq!(paid, names(&terms));
     let means = means(&lines);

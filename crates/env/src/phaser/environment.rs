@@ -254,7 +254,10 @@ mod tests {
             Evidence::Observed(seen) => seen.facts.get(NOT_RUN).map(str::to_owned),
             other => panic!("{other:?}"),
         };
-        assert_eq!(facts(&reply(GAME)).as_deref(), Some(r#"["runtime","task","no_tampering"]"#));
+        assert_eq!(
+            facts(&reply(GAME)).as_deref(),
+            Some(r#"["runtime","task","no_tampering","check_passed"]"#)
+        );
         assert_eq!(facts(&reply("class {")), None);
     }
 

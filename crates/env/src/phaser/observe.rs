@@ -3,7 +3,7 @@
 use whetstone_core::Infrastructure;
 use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::Limits;
-use whetstone_sandbox::phaser::{InputScript, PlayJob, Run, Settings, SourceKind};
+use whetstone_sandbox::phaser::{FailureClass, InputScript, PlayJob, Run, Settings, SourceKind};
 
 use super::checks::{CheckResult, Evidence, GameTask};
 
@@ -33,7 +33,8 @@ pub struct Observation {
 
 /// Runs a program as its task says, and evaluates the task's checks.
 ///
-/// A program that fails passes no check. The control run is only made of a program that did not fail.
+/// Of a program that breaks, the frames before are evaluated; of one that ran into a limit nothing is, since what it had
+/// got to differs from machine to machine. The control run is only made of a program that did not fail.
 pub fn observe(
     judge: &Judge,
     program: Program<'_>,
@@ -45,13 +46,15 @@ pub fn observe(
     } else {
         None
     };
-    let trace = run.ok.then_some(&run.trace);
+    let is_same_anywhere =
+        matches!(run.class, None | Some(FailureClass::Fault | FailureClass::EnvLimit));
+    let trace = is_same_anywhere.then_some(&run.trace);
     let checks = match trace {
         Some(trace) => {
             let control = control.as_ref().filter(|control| control.ok);
             task.evaluate(Evidence { trace, control: control.map(|control| &control.trace) })
         }
-        None => task.all_failed("the program fails"),
+        None => task.all_failed("the program ends its own measurement"),
     };
     Ok(Observation { run, control, checks })
 }
