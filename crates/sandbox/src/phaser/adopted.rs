@@ -88,7 +88,13 @@ impl Adopted {
             }
         }
         let mut prototypes = HashMap::new();
-        let named = ["Physics.Arcade.Body", "Physics.Arcade.StaticBody"];
+        let named = [
+            "Animations.Animation",
+            "Animations.AnimationState",
+            "Input.InputPlugin",
+            "Physics.Arcade.Body",
+            "Physics.Arcade.StaticBody",
+        ];
         for path in GUARDED.into_iter().chain(named) {
             if let Some(prototype) = class(&phaser, path) {
                 prototypes.insert(path, place(prototype.as_value()));

@@ -10,6 +10,7 @@
 
 mod adopted;
 mod child;
+mod colors;
 mod engine;
 mod failure;
 mod host;
@@ -20,6 +21,7 @@ mod play;
 pub mod run;
 mod snapshot;
 pub mod trace;
+mod views;
 mod zygote;
 
 pub(crate) use child::{ANSWER, QUESTION, Question};

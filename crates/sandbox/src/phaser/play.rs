@@ -65,6 +65,9 @@ impl<'a, 'js> Playing<'a, 'js> {
             failure => self.check().err().or(failure),
         };
         let ok = failure.is_none();
+        let is_shown = |number| self.known.is_shown(number);
+        self.trace.hide(is_shown);
+        self.last.hide(is_shown);
         let mut run = Run {
             stage: self.stage,
             ok,

@@ -1,12 +1,15 @@
 //! The scenes of a game as plain data, read through own properties and known prototypes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use rquickjs::object::Filter;
 use rquickjs::{Object, Persistent, Value};
 
 use super::adopted::Adopted;
+use super::colors::{self, Drawn};
 use super::peek::{Forged, inherited, items, number, object, own, short};
 use super::trace::{BodyState, ObjectState, Snapshot};
+use super::views::Views;
 use crate::javascript::engine::place;
 
 /// Objects of one snapshot, at most.
@@ -30,10 +33,17 @@ const SHOWN: [f64; 2] = [5.0, 6.0];
 #[derive(Default)]
 pub(super) struct Known {
     numbers: HashMap<usize, u32>,
+    /// Those that a camera showed.
+    shown: HashSet<u32>,
     held: Vec<Persistent<Object<'static>>>,
 }
 
 impl Known {
+    /// Whether a camera showed the object of this number.
+    pub(super) fn is_shown(&self, number: u32) -> bool {
+        self.shown.contains(&number)
+    }
+
     /// The number of an object; `None` if there are too many.
     fn number(&mut self, object: &Object<'_>) -> Option<u32> {
         let at = place(object.as_value());
@@ -58,11 +68,27 @@ struct Inside {
     scale: [f64; 2],
     alpha: f64,
     visible: bool,
+    /// By which part the container scrolls with the world; nothing outside of one.
+    scroll_factor: Option<[f64; 2]>,
     depth: u32,
 }
 
-const OUTSIDE: Inside =
-    Inside { x: 0.0, y: 0.0, scale: [1.0, 1.0], alpha: 1.0, visible: true, depth: 0 };
+const OUTSIDE: Inside = Inside {
+    x: 0.0,
+    y: 0.0,
+    scale: [1.0, 1.0],
+    alpha: 1.0,
+    visible: true,
+    scroll_factor: None,
+    depth: 0,
+};
+
+/// What a scene says of its objects.
+struct Scene {
+    views: Views,
+    /// Addresses of the objects that take input.
+    interactive: HashSet<usize>,
+}
 
 /// Takes one snapshot.
 pub(super) struct Camera<'a> {
@@ -82,15 +108,22 @@ impl Camera<'_> {
             return Err(Forged);
         }
         let Some(scenes) = object(&manager, "scenes")? else { return Ok(shot) };
+        let keys = keys(&manager)?;
         for scene in items(&scenes, SCENES_MAX)? {
+            let key = keys.get(&place(&scene)).cloned().unwrap_or_default();
             if let Some(systems) = systems(scene)? {
-                self.scene(&systems, &mut shot)?;
+                self.scene(&systems, key, &mut shot)?;
             }
         }
         Ok(shot)
     }
 
-    fn scene(&mut self, systems: &Object<'_>, shot: &mut Snapshot) -> Result<(), Forged> {
+    fn scene(
+        &mut self,
+        systems: &Object<'_>,
+        key: String,
+        shot: &mut Snapshot,
+    ) -> Result<(), Forged> {
         let Some(settings) = object(systems, "settings")? else { return Ok(()) };
         let status = number(own(&settings, "status")?).unwrap_or(0.0);
         if !SHOWN.contains(&status) {
@@ -99,19 +132,37 @@ impl Camera<'_> {
         if shot.scenes.is_empty() {
             shot.scroll = scroll(systems)?;
         }
-        let key = own(&settings, "key")?.and_then(|key| short(&key, NAME_MAX));
-        shot.scenes.push(key.unwrap_or_default());
+        shot.scenes.push(key);
         let Some(display) = object(systems, "displayList")? else { return Ok(()) };
         if !self.adopted.is(&display, "GameObjects.DisplayList") {
             return Err(Forged);
         }
-        self.list(&display, OUTSIDE, &mut shot.objects)
+        let interactive = self.interactive(systems)?;
+        let scene = Scene { views: Views::of(systems)?, interactive };
+        self.list(&display, &scene, OUTSIDE, &mut shot.objects)
+    }
+
+    /// Addresses of the objects that the scene's plugin hands input to.
+    fn interactive(&self, systems: &Object<'_>) -> Result<HashSet<usize>, Forged> {
+        let mut all = HashSet::new();
+        let plugin = object(systems, "input")?;
+        let Some(plugin) = plugin.filter(|plugin| self.adopted.is(plugin, "Input.InputPlugin"))
+        else {
+            return Ok(all);
+        };
+        for name in ["_list", "_pendingInsertion"] {
+            let list = object(&plugin, name)?;
+            let list = list.map_or(Ok(Vec::new()), |list| items(&list, LIST_MAX))?;
+            all.extend(list.iter().map(place));
+        }
+        Ok(all)
     }
 
     /// The objects of a list, or of a container.
     fn list(
         &mut self,
         of: &Object<'_>,
+        scene: &Scene,
         inside: Inside,
         into: &mut Vec<ObjectState>,
     ) -> Result<(), Forged> {
@@ -124,16 +175,44 @@ impl Camera<'_> {
                 self.truncated = true;
                 return Ok(());
             };
-            let state = state(self.adopted, &item, ObjectState::of(id, kind), inside)?;
-            let within = state_inside(&state, inside);
+            let mut state = state(self.adopted, &item, ObjectState::of(id, kind), inside)?;
+            state.interactive &= scene.interactive.contains(&place(item.as_value()));
+            let own_factor =
+                || Ok([factor(&item, "scrollFactorX")?, factor(&item, "scrollFactorY")?]);
+            let scroll_factor = inside.scroll_factor.map_or_else(own_factor, Ok)?;
+            if scene.views.show(&state, scroll_factor) {
+                self.known.shown.insert(id);
+            }
+            let within =
+                Inside { scroll_factor: Some(scroll_factor), ..state_inside(&state, inside) };
             let is_parent = matches!(state.kind.as_str(), "Container" | "Layer");
             into.push(state);
             if is_parent && inside.depth < DEPTH_MAX {
-                self.list(&item, within, into)?;
+                self.list(&item, scene, within, into)?;
             }
         }
         Ok(())
     }
+}
+
+/// Keys of scenes by the addresses of the scenes, as the manager has them.
+fn keys(manager: &Object<'_>) -> Result<HashMap<usize, String>, Forged> {
+    let Some(named) = object(manager, "keys")? else { return Ok(HashMap::new()) };
+    if named.as_value().is_proxy() {
+        return Err(Forged);
+    }
+    let names = named.own_keys::<String>(Filter::new().string()).flatten();
+    let names: Vec<String> = names.take(SCENES_MAX as usize).collect();
+    let of = |name: String| {
+        let scene = own(&named, &name)?;
+        Ok(scene.map(|scene| (place(&scene), name.chars().take(NAME_MAX).collect())))
+    };
+    names.into_iter().filter_map(|name| of(name).transpose()).collect()
+}
+
+/// By which part an object scrolls with the world.
+fn factor(item: &Object<'_>, name: &str) -> Result<f64, Forged> {
+    Ok(number(inherited(item, name)?).unwrap_or(1.0))
 }
 
 fn systems(scene: Value<'_>) -> Result<Option<Object<'_>>, Forged> {
@@ -155,12 +234,13 @@ fn state_inside(state: &ObjectState, inside: Inside) -> Inside {
         scale: [inside.scale[0] * state.scale[0], inside.scale[1] * state.scale[1]],
         alpha: state.alpha,
         visible: state.visible,
+        scroll_factor: inside.scroll_factor,
         depth: inside.depth + 1,
     }
 }
 
 impl ObjectState {
-    fn of(id: u32, kind: String) -> Self {
+    pub(super) fn of(id: u32, kind: String) -> Self {
         Self {
             id,
             kind,
@@ -175,6 +255,7 @@ impl ObjectState {
             visible: true,
             text: None,
             color: None,
+            more_colors: Vec::new(),
             texture: None,
             animation: None,
             interactive: false,
@@ -213,20 +294,42 @@ fn state(
     state.alpha = rounded(inside.alpha * strict("_alpha")?.unwrap_or(1.0));
     let visible = inherited(item, "_visible")?.and_then(|value| value.as_bool()).unwrap_or(true);
     state.visible = visible && inside.visible && !nowhere;
-    state.text = inherited(item, "_text")?.and_then(|text| short(&text, TEXT_MAX));
-    state.color = color(item);
+    if matches!(state.kind.as_str(), "Text" | "BitmapText" | "DynamicBitmapText") {
+        state.text = inherited(item, "_text")?.and_then(|text| short(&text, TEXT_MAX));
+    }
+    let Drawn { colors, draws } = colors::of(item, &state.kind);
+    state.visible &= draws;
+    let mut colors = colors.into_iter();
+    (state.color, state.more_colors) = (colors.next(), colors.collect());
     if state.text.is_none() {
         state.texture = key_of(item, "texture");
     }
-    state.animation = object(item, "anims")?.and_then(|anims| {
-        let playing = own(&anims, "isPlaying").ok()??.as_bool()?;
-        if playing { key_of(&anims, "currentAnim") } else { None }
-    });
+    state.animation = animation(adopted, item)?;
     state.interactive = object(item, "input")?.is_some_and(|input| {
         own(&input, "enabled").ok().flatten().and_then(|on| on.as_bool()) == Some(true)
     });
-    state.body = body.map_or(Ok(None), |body| body_state(adopted, &body))?;
+    // A body is one of Arcade's, or that by which Matter says where the object is.
+    let of_phaser = |body: &Object<'_>| {
+        matter.is_some()
+            || adopted.is(body, "Physics.Arcade.Body")
+            || adopted.is(body, "Physics.Arcade.StaticBody")
+    };
+    let body = body.as_ref().filter(|body| of_phaser(body));
+    state.body = body.map_or(Ok(None), |body| body_state(adopted, body))?;
     Ok(state)
+}
+
+/// The key of the animation that an object plays, by a state of Phaser's own.
+fn animation(adopted: &Adopted, item: &Object<'_>) -> Result<Option<String>, Forged> {
+    let anims = object(item, "anims")?;
+    let Some(anims) = anims.filter(|anims| adopted.is(anims, "Animations.AnimationState")) else {
+        return Ok(None);
+    };
+    let plays = own(&anims, "isPlaying")?.and_then(|value| value.as_bool()).unwrap_or(false);
+    let current = object(&anims, "currentAnim")?;
+    let current = current.filter(|current| plays && adopted.is(current, "Animations.Animation"));
+    current
+        .map_or(Ok(None), |current| Ok(own(&current, "key")?.and_then(|key| short(&key, NAME_MAX))))
 }
 
 /// The place of an object: its own, or that of its body of Matter's.
@@ -250,23 +353,6 @@ fn body_state(adopted: &Adopted, body: &Object<'_>) -> Result<Option<BodyState>,
     let read = |name| Ok::<_, Forged>(rounded(number(own(&velocity, name)?).unwrap_or(0.0)));
     let fixed = own(body, "isStatic")?.and_then(|fixed| fixed.as_bool()).unwrap_or(false);
     Ok(Some(BodyState { vx: read("x")?, vy: read("y")?, fixed }))
-}
-
-/// The colour of a shape, the tint of a picture, or the colour of a text.
-fn color(item: &Object<'_>) -> Option<u32> {
-    for name in ["fillColor", "tintTopLeft"] {
-        if let Some(color) = number(inherited(item, name).ok()?) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "saturates"
-            )]
-            return Some(color as u32 & 0x00FF_FFFF);
-        }
-    }
-    let style = object(item, "style").ok()??;
-    let text = short(&own(&style, "color").ok()??, 8)?;
-    u32::from_str_radix(text.strip_prefix('#').filter(|digits| digits.len() == 6)?, 16).ok()
 }
 
 fn key_of(item: &Object<'_>, name: &str) -> Option<String> {

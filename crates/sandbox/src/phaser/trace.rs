@@ -74,6 +74,9 @@ pub struct ObjectState {
     /// Its colour or tint as Phaser has it, `0xrrggbb`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<u32>,
+    /// Further colours that it draws with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_colors: Vec<u32>,
     /// The key of its texture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texture: Option<String>,
@@ -99,6 +102,24 @@ pub struct BodyState {
     /// Whether it never moves by itself.
     #[serde(default, skip_serializing_if = "is_no")]
     pub fixed: bool,
+}
+
+impl Trace {
+    /// Has what no camera ever showed count as invisible.
+    pub(super) fn hide(&mut self, is_shown: impl Fn(u32) -> bool) {
+        for shot in &mut self.snapshots {
+            shot.hide(&is_shown);
+        }
+    }
+}
+
+impl Snapshot {
+    /// The same for one of them.
+    pub(super) fn hide(&mut self, is_shown: impl Fn(u32) -> bool) {
+        for object in &mut self.objects {
+            object.visible &= is_shown(object.id);
+        }
+    }
 }
 
 impl ObjectState {

@@ -8,6 +8,7 @@
 mod hostile;
 mod input;
 mod runs;
+mod seen;
 
 use std::path::Path;
 use std::time::Duration;

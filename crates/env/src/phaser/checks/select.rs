@@ -82,7 +82,7 @@ impl Select {
             && is(self.fixed, object.body.is_some_and(|body| body.fixed))
             && is(self.interactive, object.interactive)
             && self.text_contains.as_ref().is_none_or(|words| has_words(object, words))
-            && self.color.is_none_or(|color| object.color == Some(color))
+            && self.color.is_none_or(|color| has_color(object, color))
     }
 
     /// Itself in words, as a plural.
@@ -127,6 +127,10 @@ fn is_of(object: &ObjectState, name: &str) -> bool {
         "thing" => !TEXTS.contains(&kind) && !matches!(kind, "Zone" | "Layer"),
         name => kind == name,
     }
+}
+
+fn has_color(object: &ObjectState, color: u32) -> bool {
+    object.color == Some(color) || object.more_colors.contains(&color)
 }
 
 fn has_words(object: &ObjectState, words: &str) -> bool {
