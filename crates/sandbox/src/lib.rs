@@ -3,6 +3,7 @@
 //! A [`Judge`] is a handle to a small supervisor process, which alone knows expected values, keeps
 //! the clocks and compares; programs run in children of warmed interpreters that hold neither.
 
+pub mod bound;
 pub mod channel;
 pub mod entry;
 pub mod filter;

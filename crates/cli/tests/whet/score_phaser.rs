@@ -4,6 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -277,6 +280,36 @@ fn a_validator_that_breaks_is_no_reward() {
     let ran = whet_under(dir.path(), &args, &[("PATH", "/nowhere")]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("is run by node, and there is no `node` in PATH"), "{}", ran.err);
+}
+
+/// Calls of a command that does not end: no more at a time than programs would run, and none when whet is killed.
+#[test]
+fn a_validator_is_asked_as_often_at_a_time_as_programs_run_and_ends_with_whet() {
+    let dir = bench();
+    fs::write(dir.path().join("v.sh"), "echo $$ >> pids\nexec sleep 600\n").expect("a file");
+    let asks = ["--skip-runtime", "--validator-cli", "sh v.sh", "--set", "sandbox.workers=2"];
+    let mut whet = Command::new(env!("CARGO_BIN_EXE_whet"));
+    let score = whet.current_dir(dir.path()).args(ROLLOUTS).args(asks).args(["--out", "o.jsonl"]);
+    let mut running =
+        score.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("whet starts");
+    let pids = || fs::read_to_string(dir.path().join("pids")).unwrap_or_default();
+    let wait = |until: &dyn Fn() -> bool| {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !until() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait(&|| pids().lines().count() >= 2);
+    thread::sleep(Duration::from_millis(300));
+    let asked: Vec<String> = pids().lines().map(str::to_owned).collect();
+    running.kill().expect("it runs");
+    running.wait().expect("it ends");
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    let lives = |pid: &String| {
+        fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    wait(&|| !asked.iter().any(lives));
+    assert!(!asked.iter().any(lives), "{asked:?}");
 }
 
 #[test]

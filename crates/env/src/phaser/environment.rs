@@ -18,6 +18,7 @@ use super::options::{IndexSource, PhaserOptions};
 use super::validation::Validation;
 use super::{installed, reward};
 use crate::environment::{BuildError, EnvError, Environment, Episode, Next, Outcome, Setup};
+use crate::judge::workers;
 use crate::python::limits;
 
 /// Its name in tasks and settings.
@@ -59,6 +60,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
         index_digest: index.digest(),
         index,
         validator,
+        workers: workers(setup.config),
         results: setup.results.cloned(),
         skip_runtime: setup.skip_runtime,
         limits: limits(setup.config),

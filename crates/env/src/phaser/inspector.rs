@@ -16,7 +16,7 @@ use super::checks::{CheckResult, GameTask};
 use super::options::IndexSource;
 use super::reward::REWARD_VERSION;
 use super::validation::{FormatFindings, RuntimeFindings, Validation};
-use super::validator::{Question, Validator};
+use super::validator::{Around, Question, Validator};
 use super::{Observation, Program, observe, plan};
 use crate::environment::EnvError;
 use crate::results::{Found, ResultCache, ResultKey, cached};
@@ -44,6 +44,8 @@ pub(super) struct Inspector {
     pub(super) index: IndexSource,
     pub(super) index_digest: String,
     pub(super) validator: Option<Arc<Validator>>,
+    /// Calls of the validator at the same time.
+    pub(super) workers: usize,
     pub(super) results: Option<Arc<dyn ResultCache>>,
     pub(super) skip_runtime: bool,
     pub(super) limits: Limits,
@@ -79,7 +81,8 @@ impl Inspector {
                 checks: task.checks(),
                 ..Question::default()
             };
-            return Ok(validator.validate(question, format, self.results.as_deref())?);
+            let around = Around { workers: self.workers, results: self.results.as_deref() };
+            return Ok(validator.validate(question, format, around)?);
         }
         let mut validation = Validation::of(format, self.findings(source)?);
         if let Some(engine) = self.engine.as_ref().filter(|_| is_worth_a_run(&validation, task)) {
@@ -205,6 +208,7 @@ mod tests {
             index_digest: index.digest(),
             index,
             validator: None,
+            workers: 1,
             results: Some(results),
             skip_runtime: true,
             limits: Limits::default(),

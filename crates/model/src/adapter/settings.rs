@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use whetstone_core::config::{LoraConfig, Module};
 
 use super::AdapterError;
-use crate::shown;
+use crate::{shown, small_file};
 
 /// Bytes beyond which a file is not taken for settings.
 const LARGEST: u64 = 1 << 20;
@@ -84,10 +84,7 @@ impl AdapterSettings {
     pub(crate) fn read(path: &Path) -> Result<Self, AdapterError> {
         let read = |source| AdapterError::Read { path: path.to_owned(), source };
         let settings = |problems| AdapterError::Settings { path: path.to_owned(), problems };
-        if std::fs::metadata(path).map_err(read)?.len() > LARGEST {
-            return Err(settings(vec!["it is longer than a megabyte".to_owned()]));
-        }
-        let bytes = std::fs::read(path).map_err(read)?;
+        let bytes = small_file::read(path, LARGEST).map_err(read)?;
         let object: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|err| settings(vec![err.to_string()]))?;
         Self::from_object(&object).map_err(settings)

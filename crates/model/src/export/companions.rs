@@ -10,6 +10,7 @@ use super::ExportError;
 use super::folder::ExportFolder;
 use crate::config::Config;
 use crate::open::Pretrained;
+use crate::small_file;
 use crate::template::ChatTemplate;
 use crate::tokenizer::Tokenizer;
 use crate::weights::Dtype;
@@ -26,6 +27,9 @@ const COPIED: [&str; 9] = [
     "tokenizer.model",
     "chat_template.jinja",
 ];
+
+/// Bytes of one of them, at most; the largest tokenizers have some 20 MB.
+const LARGEST: u64 = 1 << 28;
 
 /// Writes all of them.
 pub(super) fn write(
@@ -66,7 +70,7 @@ pub(super) fn write_new(
 fn copy(folder: &ExportFolder, model: &Pretrained) -> Result<(), ExportError> {
     for name in COPIED {
         let from = model.path.join(name);
-        match std::fs::read(&from) {
+        match small_file::read_of_folder(&model.path, name, LARGEST) {
             Ok(bytes) => folder.put(name, &bytes)?,
             Err(err) if err.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(ExportError::Read { path: from, source }),

@@ -6,6 +6,9 @@ use whetstone_sandbox::phaser::{ObjectState, Run, Settings};
 
 use super::{game, judges, play};
 
+/// What is expected of the first object.
+type Looks = fn(&ObjectState) -> bool;
+
 /// A run of ten frames of a game with this `create`, with each Phaser.
 fn runs(judges: &[Judge], create: &str) -> Vec<Run> {
     let settings = Settings { frames: 10, ..Settings::default() };
@@ -26,7 +29,7 @@ fn first(run: &Run) -> &ObjectState {
 fn what_a_program_writes_into_an_object_is_not_believed() {
     let judges = judges();
     let red = "const r = this.add.rectangle(100, 100, 50, 50, 0xff0000);";
-    let forged: [(&str, fn(&ObjectState) -> bool); 6] = [
+    let forged: [(&str, Looks); 6] = [
         ("r.anims = {isPlaying: true, currentAnim: {key: 'walk'}};", |seen| {
             seen.animation.is_none()
         }),
@@ -74,7 +77,7 @@ fn what_no_camera_shows_is_invisible() {
 #[test]
 fn what_an_honest_game_shows_is_seen() {
     let judges = judges();
-    let honest: [(&str, fn(&ObjectState) -> bool); 12] = [
+    let honest: [(&str, Looks); 12] = [
         ("this.add.text(9, 9, 'hi', {color: '#ff0000'});", |seen| seen.color == Some(0x00FF_0000)),
         ("this.add.text(9, 9, 'hi', {color: '#f00'});", |seen| seen.color == Some(0x00FF_0000)),
         ("this.add.text(9, 9, 'hi').setColor('red');", |seen| seen.color == Some(0x00FF_0000)),

@@ -11,6 +11,7 @@
 
 mod answer;
 mod command;
+mod permits;
 mod process;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use whetstone_core::Infrastructure;
 use whetstone_sandbox::phaser::InputScript;
 
 use self::command::CommandLine;
+use self::permits::Permits;
 use self::process::Bounds;
 use super::checks::Check;
 use super::validation::{FormatFindings, Validation};
@@ -41,6 +43,7 @@ pub struct Validator {
     line: CommandLine,
     digest: [u8; 32],
     bounds: Bounds,
+    permits: Permits,
 }
 
 /// What a validator is asked.
@@ -57,6 +60,14 @@ pub(super) struct Question<'a> {
     pub(super) checks: &'a [Check],
 }
 
+/// What a call shares with others.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    /// Calls at the same time.
+    pub(super) workers: usize,
+    pub(super) results: Option<&'a dyn ResultCache>,
+}
+
 impl Validator {
     /// Reads a command line: a program and its arguments, or a program for Node.js that ends in `.js`.
     ///
@@ -67,7 +78,7 @@ impl Validator {
         let line = CommandLine::parse(command)?;
         let digest = line.digest()?;
         let bounds = Bounds { wall: WALL, answer_bytes: ANSWER_BYTES };
-        Ok(Self { line, digest, bounds })
+        Ok(Self { line, digest, bounds, permits: Permits::default() })
     }
 
     /// A hash of the command line and of every file that it names.
@@ -76,11 +87,13 @@ impl Validator {
     }
 
     /// What it says of a program whose format we know.
+    ///
+    /// As many calls are made at a time as programs would be run, and the time of a call counts from its start.
     pub(super) fn validate(
         &self,
         question: Question<'_>,
         own: FormatFindings,
-        results: Option<&dyn ResultCache>,
+        around: Around<'_>,
     ) -> Result<Validation, Infrastructure> {
         let question = Question { v: VERSION, ..question };
         let bytes = serde_json::to_vec(&question)
@@ -92,7 +105,8 @@ impl Validator {
             )));
         }
         let key = || ResultKey::of("validator", &[&self.digest, &bytes]);
-        cached(results, key, || {
+        cached(around.results, key, || {
+            let _permit = self.permits.take(around.workers);
             let answer = process::ask(&mut self.line.command(), bytes.clone(), self.bounds)
                 .map_err(|error| Infrastructure(format!("the validator {error}")))?;
             let read = answer::read(&answer, own, &question);
@@ -111,6 +125,7 @@ mod tests {
     use crate::results::tests::MemoryCache;
 
     const OWN: FormatFindings = FormatFindings { plan: None, block: true, code: true };
+    const ALONE: Around<'_> = Around { workers: 1, results: None };
     const BROKEN: &str = r#"{"parse":{"ok":false}}"#;
 
     struct Script {
@@ -134,7 +149,7 @@ mod tests {
 
     fn ask(script: &Script, code: &str) -> Result<Validation, String> {
         let question = Question { prompt_id: "a", code, ..Question::default() };
-        script.validator.validate(question, OWN, None).map_err(|Infrastructure(reason)| reason)
+        script.validator.validate(question, OWN, ALONE).map_err(|Infrastructure(reason)| reason)
     }
 
     #[test]
@@ -175,7 +190,8 @@ mod tests {
         let cache = MemoryCache::default();
         let ask = |script: &Script, code| {
             let question = Question { code, ..Question::default() };
-            script.validator.validate(question, OWN, Some(&cache)).expect("an answer")
+            let around = Around { results: Some(&cache), ..ALONE };
+            script.validator.validate(question, OWN, around).expect("an answer")
         };
         let calls = |script: &Script| {
             std::fs::read(script.folder.path().join("calls")).map_or(0, |bytes| bytes.len())
@@ -190,7 +206,12 @@ mod tests {
         let broken = script("exit 1");
         let question = Question { code: "x", ..Question::default() };
         for _ in 0..2 {
-            assert!(broken.validator.validate(question, OWN, Some(&cache)).is_err());
+            assert!(
+                broken
+                    .validator
+                    .validate(question, OWN, Around { results: Some(&cache), ..ALONE })
+                    .is_err()
+            );
         }
         assert_eq!(cache.lookups().iter().filter(|(_, hit)| *hit).count(), 1);
     }

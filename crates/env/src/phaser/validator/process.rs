@@ -1,23 +1,28 @@
 //! A command that is asked once: bytes in, bytes out, within bounds of time and size.
 //!
-//! The command runs in a process group of its own, which is killed when the answer is there, and when it is late. Pipes
-//! are read on threads that are not waited for: a process that left the group may hold a pipe open for ever.
+//! The command runs in a process group of its own, which is killed when the command has ended, when it is late, and with us.
+//! Its answer is what it had written when it ended. Pipes are read on threads that are not waited for: a process that left
+//! the group may hold a pipe open for ever.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+use whetstone_sandbox::bound::end_with_us;
 
 /// Bytes of what a command says about its own failure that are kept.
 const COMPLAINT_BYTES: usize = 4 << 10;
 /// The longest pause between two looks at whether a command has ended.
 const PAUSE: Duration = Duration::from_millis(10);
+/// What a pipe that a process outside of the group holds is given to say that it has all been read.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// Bounds of one call.
 #[derive(Debug, Clone, Copy)]
@@ -51,59 +56,91 @@ pub(super) fn ask(
 ) -> Result<Vec<u8>, ProcessError> {
     let until = Instant::now() + bounds.wall;
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = pipes.process_group(0).spawn().map_err(ProcessError::Start)?;
+    let child = end_with_us(pipes.process_group(0)).spawn().map_err(ProcessError::Start)?;
     let mut group = Group { child, is_over: false };
-    let late = || ProcessError::Late(bounds.wall);
     if let Some(mut stdin) = group.child.stdin.take() {
         // A command that does not want the whole question may end without reading it.
         spawn(move || drop(stdin.write_all(&question)))?;
     }
-    let complaint = read(group.child.stderr.take(), COMPLAINT_BYTES)?;
-    let answer = read(group.child.stdout.take(), bounds.answer_bytes + 1)?;
-    let answer = wait(&answer, until).ok_or_else(late)?.map_err(ProcessError::Pipe)?;
+    let complaint = Reading::of(group.child.stderr.take(), COMPLAINT_BYTES)?;
+    let answer = Reading::of(group.child.stdout.take(), bounds.answer_bytes + 1)?;
+    let mut pause = Duration::from_micros(200);
+    while !group.has_ended().map_err(ProcessError::Pipe)? {
+        if answer.length() > bounds.answer_bytes {
+            return Err(ProcessError::TooLong(bounds.answer_bytes));
+        }
+        if Instant::now() >= until {
+            return Err(ProcessError::Late(bounds.wall));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE);
+    }
+    let status = group.end().map_err(ProcessError::Pipe)?;
+    let answer = answer.all().map_err(ProcessError::Pipe)?;
     if answer.len() > bounds.answer_bytes {
         return Err(ProcessError::TooLong(bounds.answer_bytes));
     }
-    let status = group.wait(until).map_err(ProcessError::Pipe)?.ok_or_else(late)?;
     if status.success() {
         return Ok(answer);
     }
-    // It has ended, so the pipe ends too, unless a process that it left behind holds it.
-    let complaint = wait(&complaint, (Instant::now() + PAUSE).min(until));
-    let complaint = complaint.and_then(Result::ok).unwrap_or_default();
+    let complaint = complaint.all().unwrap_or_default();
     Err(ProcessError::Failed { status, complaint: first_line(&complaint) })
+}
+
+/// A pipe that is read on a thread.
+struct Reading {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    end: Receiver<io::Result<()>>,
+}
+
+impl Reading {
+    /// Reads up to `most` bytes; what is written beyond them is dropped.
+    fn of(pipe: Option<impl Read + Send + 'static>, most: usize) -> Result<Self, ProcessError> {
+        let (sender, end) = channel();
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&bytes);
+        spawn(move || {
+            // The receiver is gone if the caller timed out.
+            drop(sender.send(pipe.map_or(Ok(()), |mut pipe| keep(&mut pipe, &kept, most))));
+        })?;
+        Ok(Self { bytes, end })
+    }
+
+    fn length(&self) -> usize {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// What was written to it, after the command and its group have ended.
+    fn all(self) -> Bytes {
+        let ended = match self.end.recv_timeout(GRACE) {
+            Ok(ended) => ended,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(()),
+        };
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.map(|()| std::mem::take(&mut *bytes))
+    }
 }
 
 type Bytes = io::Result<Vec<u8>>;
 
-/// Reads up to `most` bytes of a pipe on a thread; what is written beyond them is dropped.
-fn read(
-    pipe: Option<impl Read + Send + 'static>,
-    most: usize,
-) -> Result<Receiver<Bytes>, ProcessError> {
-    let (sender, receiver) = channel();
-    spawn(move || {
-        let Some(mut pipe) = pipe else { return };
-        let mut bytes = Vec::new();
-        let read = pipe.by_ref().take(most as u64).read_to_end(&mut bytes);
-        // The receiver is gone if the caller timed out.
-        drop(sender.send(read.map(|_| bytes)));
-        drop(io::copy(&mut pipe, &mut io::sink()));
-    })?;
-    Ok(receiver)
+/// Reads a pipe to its end, and keeps its beginning.
+fn keep(pipe: &mut impl Read, kept: &Mutex<Vec<u8>>, most: usize) -> io::Result<()> {
+    let mut part = vec![0; 16 << 10];
+    loop {
+        let read = match pipe.read(&mut part) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
+            Err(err) => return Err(err),
+        };
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = most.saturating_sub(kept.len()).min(read);
+        kept.extend_from_slice(&part[..room]);
+    }
 }
 
 fn spawn(work: impl FnOnce() + Send + 'static) -> Result<(), ProcessError> {
     thread::Builder::new().spawn(work).map(drop).map_err(ProcessError::Start)
-}
-
-/// What a thread has read, if it is done in time.
-fn wait(read: &Receiver<Bytes>, until: Instant) -> Option<Bytes> {
-    match read.recv_timeout(until.saturating_duration_since(Instant::now())) {
-        Ok(bytes) => Some(bytes),
-        Err(RecvTimeoutError::Timeout) => None,
-        Err(RecvTimeoutError::Disconnected) => Some(Ok(Vec::new())),
-    }
 }
 
 /// A command and all that it started; killed when it is dropped.
@@ -114,19 +151,6 @@ struct Group {
 }
 
 impl Group {
-    /// How the command ended, if it did in time.
-    fn wait(&mut self, until: Instant) -> io::Result<Option<ExitStatus>> {
-        let mut pause = Duration::from_micros(200);
-        while !self.has_ended()? {
-            if Instant::now() >= until {
-                return Ok(None);
-            }
-            thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE);
-        }
-        self.end().map(Some)
-    }
-
     /// Whether the command has ended; it is not waited for, so that its number stays its own.
     fn has_ended(&self) -> io::Result<bool> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
@@ -203,6 +227,16 @@ mod tests {
         assert_eq!(problem("printf 12345678901", short), "answered with more than 10 bytes");
         assert!(ask(&mut shell("printf 1234567890"), Vec::new(), short).is_ok());
         assert_eq!(problem("exec cat /dev/zero", short), "answered with more than 10 bytes");
+    }
+
+    /// The pipe of an answer is held by a process that left the group: what was written is the answer.
+    #[test]
+    fn an_answer_is_there_when_the_command_has_ended() {
+        let begin = Instant::now();
+        let script = "setsid sleep 5 & printf done";
+        let answer = ask(&mut shell(script), Vec::new(), BOUNDS).expect("an answer");
+        assert_eq!(answer, b"done");
+        assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     }
 
     #[test]
