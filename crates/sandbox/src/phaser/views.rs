@@ -1,7 +1,8 @@
 //! What the cameras of a scene show: whether an object is to be seen, from its place, its size and its opacity.
 //!
-//! Rotation is not followed: an object counts as shown where the circle around its place that holds it in any direction
-//! touches what a camera shows.
+//! A world is larger than the screen, and a short run does not scroll through all of it: what lies within some screens
+//! of what a camera shows counts as shown too. Rotation is not followed: of an object the circle around its place counts
+//! that holds it in any direction.
 
 use rquickjs::Object;
 
@@ -14,6 +15,9 @@ const CAMERAS_MAX: u32 = 16;
 const FAINT: f64 = 0.05;
 /// Pixels on the screen below which nothing is to be seen.
 const TINY: f64 = 0.5;
+
+/// Screens around what a camera shows that it may still come to.
+const SCREENS: f64 = 8.0;
 
 /// What one camera shows.
 #[derive(Debug, Clone, Copy)]
@@ -87,9 +91,10 @@ impl View {
         };
         let shifted = |at: usize, place: f64| place + self.scroll[at] * (1.0 - scroll_factor[at]);
         let (x, y) = (shifted(0, state.x), shifted(1, state.y));
-        let reach = width.hypot(height);
         let [left, top, right, bottom] = self.edges;
-        !is_tiny && x + reach > left && x - reach < right && y + reach > top && y - reach < bottom
+        let reach = |screen: f64| width.hypot(height) + SCREENS * screen;
+        let (across, along) = (reach(right - left), reach(bottom - top));
+        !is_tiny && x + across > left && x - across < right && y + along > top && y - along < bottom
     }
 }
 
@@ -126,9 +131,9 @@ mod tests {
             View { edges: [0.0, 0.0, 800.0, 600.0], scroll: [0.0; 2], zoom: [1.0; 2], alpha: 1.0 };
         let shows = |change: fn(&mut ObjectState)| view.shows(&object(change), [1.0; 2]);
         assert!(shows(|_| ()));
-        assert!(shows(|state| state.x = -12.0), "its corner may be inside");
+        assert!(shows(|state| state.x = -1200.0), "the world may be larger than the screen");
         assert!(!shows(|state| state.x = -90_000.0));
-        assert!(!shows(|state| state.y = 700.0));
+        assert!(!shows(|state| state.y = 6000.0));
         assert!(!shows(|state| state.alpha = 0.002));
         assert!(!shows(|state| state.visible = false));
         assert!(!shows(|state| state.width = 0.0));
@@ -142,8 +147,8 @@ mod tests {
 
     #[test]
     fn what_does_not_scroll_stays_on_the_screen() {
-        let edges = [5000.0, 0.0, 5800.0, 600.0];
-        let view = View { edges, scroll: [5000.0, 0.0], zoom: [1.0; 2], alpha: 1.0 };
+        let edges = [50_000.0, 0.0, 50_800.0, 600.0];
+        let view = View { edges, scroll: [50_000.0, 0.0], zoom: [1.0; 2], alpha: 1.0 };
         assert!(view.shows(&object(|_| ()), [0.0; 2]));
         assert!(!view.shows(&object(|_| ()), [1.0; 2]));
     }
