@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::binary::whet_in;
 
 /// The longest word of a list; of equals the first. Three hidden tests.
-const TASK: &str = r#"{"id":"words","statement":"The longest word.","tests":{"kind":"asserts","hidden":["assert longest(['a', 'bbb', 'cc']) == 'bbb'","assert longest([]) == ''","assert longest(['ab', 'cd']) == 'ab'"]}}"#;
+const TASK: &str = r#"{"id":"words","statement":"The longest word.","tests":{"kind":"asserts","hidden":["assert longest(['a', 'bbb', 'cc']) == 'bbb'","assert longest(['ef', 'gh', 'i']) == 'ef'","assert longest(['ab', 'cd']) == 'ab'"]}}"#;
 
 const NAMES: [&str; 8] = [
     "`pass`",

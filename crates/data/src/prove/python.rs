@@ -18,6 +18,7 @@ use std::fmt::Write;
 
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Suite, Tests};
+use whetstone_sandbox::plan::constant::{is_call, root};
 use whetstone_sandbox::plan::{Plan, Step, plan};
 use whetstone_sandbox::value::{Value, encode};
 
@@ -198,39 +199,7 @@ fn known(step: &Step) -> Option<Known> {
 
 /// Whether the judge would refuse this value, whatever was asked, in some test.
 fn is_refused(steps: &[Step], value: &Value) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Value { expression, expected } => is_call(expression) && !expected.accepts(value),
-        Step::Truth { expression, expected } => {
-            is_call(expression) && truth(value).is_some_and(|truth| truth != *expected)
-        }
-        Step::Call { expected, .. } => !expected.accepts(value),
-        Step::Check { .. } | Step::Run { .. } => false,
-    })
-}
-
-/// Whether an expression is certainly one call, with nothing taken out of its value.
-fn is_call(expression: &str) -> bool {
-    let Some(arguments) = root(expression).and_then(|name| expression.strip_prefix(name)) else {
-        return false;
-    };
-    let mut parts = arguments.split(')').map(str::trim_start);
-    let taken = parts.any(|part| part.starts_with(['.', '[']));
-    // The first part is the text before any closing bracket.
-    let called_again = arguments.split(')').skip(1).any(|part| part.trim_start().starts_with('('));
-    arguments.starts_with('(') && arguments.ends_with(')') && !taken && !called_again
-}
-
-/// Python's truth of a value, where it is plain to see.
-fn truth(value: &Value) -> Option<bool> {
-    match value {
-        Value::None => Some(false),
-        Value::Bool(truth) => Some(*truth),
-        Value::Int(int) => int.as_i64().map(|int| int != 0),
-        Value::Float(float) => Some(*float != 0.0),
-        Value::Str(text) => Some(!text.as_bytes().is_empty()),
-        Value::List(items) | Value::Tuple(items) => Some(!items.is_empty()),
-        _ => None,
-    }
+    steps.iter().any(|step| step.takes(value) == Some(false))
 }
 
 /// The body of a function that returns what `expression` calls its function with: by evaluating it
@@ -241,13 +210,6 @@ fn recorded(expression: &str) -> Option<String> {
     }
     let name = root(expression)?;
     Some(format!("    {name} = lambda *args, **kwargs: (args, kwargs)\n    return ({expression})"))
-}
-
-/// The first name of an expression: `f` of `f(1)[0]`.
-fn root(expression: &str) -> Option<&str> {
-    let start = expression.trim_start_matches(['(', ' ', '\n']);
-    let end = start.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(start.len());
-    (end > 0).then(|| &start[..end])
 }
 
 /// The reference with each of these functions, or methods, replaced by one that returns `result`.

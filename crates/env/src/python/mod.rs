@@ -10,6 +10,7 @@
 mod determinism;
 mod entry_point;
 mod environment;
+mod for_nothing;
 mod metrics;
 pub mod quality;
 mod reward;
@@ -66,6 +67,8 @@ pub struct Candidate {
     pub may_vary: bool,
     /// Whether it defines what the tests call: the gate `entry_point`.
     pub entry_point: EntryPoint,
+    /// The share of its task's tests that a constant passes, where the share is paid.
+    pub for_nothing: f64,
 }
 
 /// How well a program is written, each part in [0, 1].
@@ -127,7 +130,7 @@ impl Rules {
         }
         let read = match program.language {
             Language::Python => self.read_python(task, program, stack),
-            Language::Javascript => read_javascript(task, program, stack),
+            Language::Javascript => read_javascript(task, program, self.for_nothing(task), stack),
         };
         read.map_or_else(|| Reading::settled(Verdict::SyntaxError, task), Reading::Runs)
     }
@@ -151,6 +154,11 @@ impl Rules {
         Ok(Outcome::of_program(judgement, reward))
     }
 
+    /// The share of a task's tests that a constant passes; 0 where no share is paid.
+    pub fn for_nothing(&self, task: &Task) -> f64 {
+        if self.reward.needs_all_tests() { 0.0 } else { for_nothing::share(task) }
+    }
+
     fn read_python(
         &self,
         task: &Task,
@@ -166,19 +174,26 @@ impl Rules {
         let quality = quality::report(&module, &roots::of(&task.tests), stack).quality();
         let may_vary = may_vary(&module, stack);
         let entry_point = entry_point::of(&module, task, stack);
-        Some(Candidate { program, quality, may_vary, entry_point })
+        let for_nothing = self.for_nothing(task);
+        Some(Candidate { program, quality, may_vary, entry_point, for_nothing })
     }
 }
 
 /// Nothing is known of what a JavaScript program uses, so it may always vary.
-fn read_javascript(task: &Task, program: Program, stack: &BigStack) -> Option<Candidate> {
+fn read_javascript(
+    task: &Task,
+    program: Program,
+    for_nothing: f64,
+    stack: &BigStack,
+) -> Option<Candidate> {
     javascript::check(&program.source, stack).ok()?;
     let entry_point = if javascript::may_define_entry_point(&program.source, &task.tests) {
         EntryPoint::Defined
     } else {
         EntryPoint::Absent
     };
-    Some(Candidate { program, quality: UNMEASURED, may_vary: true, entry_point })
+    let (quality, may_vary) = (UNMEASURED, true);
+    Some(Candidate { program, quality, may_vary, entry_point, for_nothing })
 }
 
 /// The program in a reply to `task`, if there is one.

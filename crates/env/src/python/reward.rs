@@ -18,6 +18,8 @@
 //! | `loads` | there is none, or it raises, runs out of something or ends before the first test |
 //! | `test_passed` | no hidden test passed; only in `weighted_sum` with `form_needs_pass` |
 //!
+//! `tests` is 1 for all and 0 otherwise, or the fraction that passed less what a constant passes of these tests.
+//!
 //! Where nothing was run there is no tests term, and neither `loads` nor `test_passed`.
 // size: the terms and gates, and a table of what they pay.
 
@@ -29,6 +31,7 @@ use whetstone_core::program::Language;
 use whetstone_core::reward::{Gate, Reward, TESTS, Term};
 use whetstone_core::verdict::Verdict;
 
+use super::for_nothing::above;
 use super::{EntryPoint, Quality, Reading, Rules};
 
 /// What passing all tests is worth where quality multiplies.
@@ -49,7 +52,7 @@ impl Rules {
     /// What a judged reply is worth.
     pub fn reward(&self, reading: &Reading, judgement: &Judgement) -> Reward {
         let (tests, quality) =
-            (self.tests_value(judgement), quality(reading, &self.reward.quality));
+            (self.tests_value(reading, judgement), quality(reading, &self.reward.quality));
         let weighs = Weights::of(&self.reward);
         let mut parts = vec![
             Part { name: "syntax", value: syntax(reading), weight: weighs.syntax },
@@ -92,12 +95,16 @@ impl Rules {
         reward(&parts, &gates)
     }
 
-    fn tests_value(&self, judgement: &Judgement) -> f64 {
+    fn tests_value(&self, reading: &Reading, judgement: &Judgement) -> f64 {
         let counts = judgement.counts();
         if self.reward.needs_all_tests() {
             f64::from(u8::from(judgement.verdict().is_pass()))
         } else {
-            f64::from(counts.passed) / f64::from(counts.total.max(1))
+            let for_nothing = match reading {
+                Reading::Runs(candidate) => candidate.for_nothing,
+                Reading::Settled { .. } => 0.0,
+            };
+            above(f64::from(counts.passed) / f64::from(counts.total.max(1)), for_nothing)
         }
     }
 }
@@ -204,7 +211,13 @@ mod tests {
         let program =
             Program { language: Language::Python, source: String::new(), truncated: true };
         let may_vary = false;
-        Reading::Runs(Candidate { program, quality: QUALITY, may_vary, entry_point })
+        Reading::Runs(Candidate {
+            program,
+            quality: QUALITY,
+            may_vary,
+            entry_point,
+            for_nothing: 0.0,
+        })
     }
 
     fn runs() -> Reading {

@@ -94,7 +94,10 @@ impl<'a> Programs<'a> {
         let lookup = Lookup { keys, limits };
         // A program that is known is not even parsed.
         if let Some(known) = cached.find(&lookup) {
-            return self.known(&Reading::Runs(known.candidate(program)), known);
+            return self.known(
+                &Reading::Runs(known.candidate(program, self.rules.for_nothing(task))),
+                known,
+            );
         }
         let reading = self.rules.read_program(task, Some(program), stack);
         let vary = || tests_may_vary(task, self.rules.python, stack);

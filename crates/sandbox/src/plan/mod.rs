@@ -10,6 +10,7 @@ mod answers;
 mod asserts;
 mod checker;
 mod comparing;
+pub mod constant;
 mod follow;
 mod function;
 mod given;
