@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    fn share_of_tests(tests: serde_json::Value) -> f64 {
+    fn share_of_tests(tests: &serde_json::Value) -> f64 {
         let line = json!({"id": "t", "statement": "s", "tests": tests});
         share(
             &Task::from_object(serde_json::from_str(&line.to_string()).expect("JSON"))
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn yes_and_no_are_passed_by_a_constant_and_values_of_their_own_by_none() {
-        let of = |tests: &[&str]| share_of_tests(json!({"kind": "asserts", "hidden": tests}));
+        let of = |tests: &[&str]| share_of_tests(&json!({"kind": "asserts", "hidden": tests}));
         let yes = ["assert f(1) == True", "assert f(2) == True", "assert f(3) == False"];
         assert!((of(&yes) - 2.0 / 3.0).abs() < 1e-12);
         assert!(
@@ -74,7 +74,7 @@ mod tests {
         );
         let calls = json!({"kind": "calls", "entry_point": "f", "hidden": [
             {"args": [1], "expected": 0}, {"args": [2], "expected": 5}]});
-        assert!((share_of_tests(calls) - 0.5).abs() < 1e-12);
+        assert!((share_of_tests(&calls) - 0.5).abs() < 1e-12);
     }
 
     #[test]
