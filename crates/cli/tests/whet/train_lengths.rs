@@ -1,4 +1,4 @@
-//! The lengths of a training: what nobody set is planned from the student.
+//! Sequence and reply lengths that are not set: limited to the context length of the student.
 
 use std::fs;
 

@@ -18,27 +18,12 @@ use std::fmt::Write;
 
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Suite, Tests};
-use whetstone_sandbox::plan::constant::{is_call, root};
+use whetstone_sandbox::plan::constant::{constants, is_call, root};
 use whetstone_sandbox::plan::{Plan, Step, plan};
 use whetstone_sandbox::value::{Value, encode};
 
 use super::made_wrong::made_wrong;
 use super::trivial::{MAX_KNOWN_BYTES, Trivial};
-
-/// Constants as source text and as values.
-fn constants() -> [(&'static str, Value); 8] {
-    [
-        ("0", Value::int(0)),
-        ("1", Value::int(1)),
-        ("None", Value::None),
-        ("''", Value::str("")),
-        ("[]", Value::List(Vec::new())),
-        ("True", Value::Bool(true)),
-        ("False", Value::Bool(false)),
-        // It is not above any bound on a difference, nor below.
-        ("float('nan')", Value::Float(f64::NAN)),
-    ]
-}
 
 /// The call and the expected value of a test, as Python expressions.
 struct Known {
@@ -72,7 +57,9 @@ pub(super) fn of_functions(
     }
     let answer = |before: &str, result: &str| replaced(reference, before, &names, result);
     let mut found: Vec<Trivial> = Vec::new();
-    for (constant, value) in constants() {
+    // It is not above any bound on a difference, nor below.
+    let not_a_number = ("float('nan')", Value::Float(f64::NAN));
+    for (constant, value) in constants().into_iter().chain([not_a_number]) {
         if !is_refused(&certain, &value) {
             found.push((format!("the constant {constant}"), answer("", constant)));
         }
@@ -199,7 +186,7 @@ fn known(step: &Step) -> Option<Known> {
 
 /// Whether the judge would refuse this value, whatever was asked, in some test.
 fn is_refused(steps: &[Step], value: &Value) -> bool {
-    steps.iter().any(|step| step.takes(value) == Some(false))
+    steps.iter().any(|step| step.accepts_constant(value) == Some(false))
 }
 
 /// The body of a function that returns what `expression` calls its function with: by evaluating it

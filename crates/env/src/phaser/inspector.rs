@@ -16,7 +16,7 @@ use super::checks::{CheckResult, GameTask};
 use super::options::IndexSource;
 use super::reward::REWARD_VERSION;
 use super::validation::{FormatFindings, RuntimeFindings, Validation};
-use super::validator::{Around, Question, Validator};
+use super::validator::{CallContext, Question, Validator};
 use super::{Observation, Program, observe, plan};
 use crate::environment::EnvError;
 use crate::results::{Found, ResultCache, ResultKey, cached};
@@ -81,8 +81,8 @@ impl Inspector {
                 checks: task.checks(),
                 ..Question::default()
             };
-            let around = Around { workers: self.workers, results: self.results.as_deref() };
-            return Ok(validator.validate(question, format, around)?);
+            let context = CallContext { workers: self.workers, results: self.results.as_deref() };
+            return Ok(validator.validate(question, format, context)?);
         }
         let mut validation = Validation::of(format, self.findings(source)?);
         if let Some(engine) = self.engine.as_ref().filter(|_| is_worth_a_run(&validation, task)) {

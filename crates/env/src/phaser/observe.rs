@@ -46,9 +46,7 @@ pub fn observe(
     } else {
         None
     };
-    let is_same_anywhere =
-        matches!(run.class, None | Some(FailureClass::Fault | FailureClass::EnvLimit));
-    let trace = is_same_anywhere.then_some(&run.trace);
+    let trace = run.class.is_none_or(FailureClass::pays_frames_before).then_some(&run.trace);
     let checks = match trace {
         Some(trace) => {
             let control = control.as_ref().filter(|control| control.ok);

@@ -102,7 +102,7 @@ fn api(validation: &Validation) -> f64 {
 
 /// A failure that a program may have brought about to end its measurement is paid nothing.
 fn runtime(run: &RuntimeFindings) -> f64 {
-    let is_honest = matches!(run.class, None | Some(FailureClass::Fault | FailureClass::EnvLimit));
+    let is_honest = run.class.is_none_or(FailureClass::pays_frames_before);
     let starts = is_honest && run.stage >= Stage::Frames && run.object_count > 0;
     let lasts = run.ok && run.object_count > 0;
     0.4 * truth(starts) + 0.6 * truth(lasts)

@@ -7,10 +7,10 @@
 //! JavaScript tasks come through here too: their programs are parsed by [`crate::javascript`], and
 //! their quality is not measured and so earns nothing.
 
+mod constant_baseline;
 mod determinism;
 mod entry_point;
 mod environment;
-mod for_nothing;
 mod metrics;
 pub mod quality;
 mod reward;
@@ -68,7 +68,7 @@ pub struct Candidate {
     /// Whether it defines what the tests call: the gate `entry_point`.
     pub entry_point: EntryPoint,
     /// The share of its task's tests that a constant passes, where the share is paid.
-    pub for_nothing: f64,
+    pub constant_baseline: f64,
 }
 
 /// How well a program is written, each part in [0, 1].
@@ -130,7 +130,9 @@ impl Rules {
         }
         let read = match program.language {
             Language::Python => self.read_python(task, program, stack),
-            Language::Javascript => read_javascript(task, program, self.for_nothing(task), stack),
+            Language::Javascript => {
+                read_javascript(task, program, self.constant_baseline(task), stack)
+            }
         };
         read.map_or_else(|| Reading::settled(Verdict::SyntaxError, task), Reading::Runs)
     }
@@ -155,8 +157,8 @@ impl Rules {
     }
 
     /// The share of a task's tests that a constant passes; 0 where no share is paid.
-    pub fn for_nothing(&self, task: &Task) -> f64 {
-        if self.reward.needs_all_tests() { 0.0 } else { for_nothing::share(task) }
+    pub fn constant_baseline(&self, task: &Task) -> f64 {
+        if self.reward.needs_all_tests() { 0.0 } else { constant_baseline::share(task) }
     }
 
     fn read_python(
@@ -174,8 +176,8 @@ impl Rules {
         let quality = quality::report(&module, &roots::of(&task.tests), stack).quality();
         let may_vary = may_vary(&module, stack);
         let entry_point = entry_point::of(&module, task, stack);
-        let for_nothing = self.for_nothing(task);
-        Some(Candidate { program, quality, may_vary, entry_point, for_nothing })
+        let constant_baseline = self.constant_baseline(task);
+        Some(Candidate { program, quality, may_vary, entry_point, constant_baseline })
     }
 }
 
@@ -183,7 +185,7 @@ impl Rules {
 fn read_javascript(
     task: &Task,
     program: Program,
-    for_nothing: f64,
+    constant_baseline: f64,
     stack: &BigStack,
 ) -> Option<Candidate> {
     javascript::check(&program.source, stack).ok()?;
@@ -193,7 +195,7 @@ fn read_javascript(
         EntryPoint::Absent
     };
     let (quality, may_vary) = (UNMEASURED, true);
-    Some(Candidate { program, quality, may_vary, entry_point, for_nothing })
+    Some(Candidate { program, quality, may_vary, entry_point, constant_baseline })
 }
 
 /// The program in a reply to `task`, if there is one.

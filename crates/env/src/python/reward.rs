@@ -31,7 +31,7 @@ use whetstone_core::program::Language;
 use whetstone_core::reward::{Gate, Reward, TESTS, Term};
 use whetstone_core::verdict::Verdict;
 
-use super::for_nothing::above;
+use super::constant_baseline::above;
 use super::{EntryPoint, Quality, Reading, Rules};
 
 /// What passing all tests is worth where quality multiplies.
@@ -100,11 +100,11 @@ impl Rules {
         if self.reward.needs_all_tests() {
             f64::from(u8::from(judgement.verdict().is_pass()))
         } else {
-            let for_nothing = match reading {
-                Reading::Runs(candidate) => candidate.for_nothing,
+            let constant_baseline = match reading {
+                Reading::Runs(candidate) => candidate.constant_baseline,
                 Reading::Settled { .. } => 0.0,
             };
-            above(f64::from(counts.passed) / f64::from(counts.total.max(1)), for_nothing)
+            above(f64::from(counts.passed) / f64::from(counts.total.max(1)), constant_baseline)
         }
     }
 }
@@ -216,7 +216,7 @@ mod tests {
             quality: QUALITY,
             may_vary,
             entry_point,
-            for_nothing: 0.0,
+            constant_baseline: 0.0,
         })
     }
 

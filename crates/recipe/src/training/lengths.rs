@@ -1,4 +1,4 @@
-//! The lengths of a training whose settings leave them open: what the student was made for.
+//! Default sequence and reply lengths of a training, limited to the context length of the student.
 
 use whetstone_config::Loaded;
 
@@ -8,8 +8,8 @@ use crate::observer::Observer;
 
 const MAX_LENGTH: &str = "training.max_length";
 
-/// Lowers the default lengths to what the student was made for; a length that was set stays, and is refused where it
-/// does not fit. Replies have at most half of the context, as in an evaluation.
+/// Limits default lengths to the student's context length, and replies to half of it, as in an evaluation. A length that
+/// was set stays, and is refused later where it exceeds the context.
 ///
 /// # Errors
 ///

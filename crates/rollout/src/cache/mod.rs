@@ -103,10 +103,16 @@ pub struct Known {
 
 impl Known {
     /// A program of which this is known, as if it had been read.
-    pub(crate) fn candidate(&self, program: Program, for_nothing: f64) -> Candidate {
+    pub(crate) fn candidate(&self, program: Program, constant_baseline: f64) -> Candidate {
         let entry_point =
             if self.defines_entry_point { EntryPoint::Defined } else { EntryPoint::Unknown };
-        Candidate { program, quality: self.quality, may_vary: false, entry_point, for_nothing }
+        Candidate {
+            program,
+            quality: self.quality,
+            may_vary: false,
+            entry_point,
+            constant_baseline,
+        }
     }
 }
 

@@ -95,7 +95,7 @@ impl<'a> Programs<'a> {
         // A program that is known is not even parsed.
         if let Some(known) = cached.find(&lookup) {
             return self.known(
-                &Reading::Runs(known.candidate(program, self.rules.for_nothing(task))),
+                &Reading::Runs(known.candidate(program, self.rules.constant_baseline(task))),
                 known,
             );
         }

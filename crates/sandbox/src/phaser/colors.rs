@@ -1,9 +1,10 @@
 //! The colours that an object on display is drawn with: the fill of a shape, the styles of a drawing, the style of a
 //! text, the tint of a picture. A property that its class does not draw with has no colour.
 
-use rquickjs::{Object, Value};
+use rquickjs::Object;
 
 use super::peek::{inherited, items, number, object, own, short};
+use super::trace::SHAPES;
 
 /// Colours of an object at most.
 const COLORS_MAX: usize = 8;
@@ -24,8 +25,7 @@ pub(super) fn of(item: &Object<'_>, kind: &str) -> Drawn {
     match kind {
         "Graphics" => drawing(item),
         "Text" => one(text(item).or_else(|| color(item, "tintTopLeft"))),
-        "Arc" | "Curve" | "Ellipse" | "Grid" | "IsoBox" | "IsoTriangle" | "Line" | "Polygon"
-        | "Rectangle" | "Star" | "Triangle" => one(shape(item)),
+        kind if SHAPES.contains(&kind) => one(shape(item)),
         _ => one(color(item, "tintTopLeft")),
     }
 }
@@ -126,11 +126,7 @@ fn command_of(number: f64) -> Option<(Command, usize)> {
 /// The colour of a text's style.
 fn text(item: &Object<'_>) -> Option<u32> {
     let style = object(item, "style").ok()??;
-    css(&own(&style, "color").ok()??)
-}
-
-fn css(value: &Value<'_>) -> Option<u32> {
-    parse_css(&short(value, 40)?)
+    parse_css(&short(&own(&style, "color").ok()??, 40)?)
 }
 
 /// A colour of CSS: `#rgb`, `#rrggbb`, with or without opacity, `rgb(…)`, or one of the sixteen names and a few more.

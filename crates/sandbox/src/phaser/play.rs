@@ -7,7 +7,7 @@ use super::engine::Engine;
 use super::failure::{self, Failure, PROGRAM};
 use super::input::{Action, key_names};
 use super::peek::{number, object, own};
-use super::run::{FRAMES_MAX, FailureClass, Run, Settings, SourceKind, Stage};
+use super::run::{FRAMES_MAX, Run, Settings, SourceKind, Stage};
 use super::snapshot::{Camera, Known};
 use super::trace::{Snapshot, Trace};
 use crate::javascript::engine::run_job;
@@ -59,9 +59,8 @@ impl<'a, 'js> Playing<'a, 'js> {
         let told = &self.engine.told;
         let failure = self.play(source).err().map(|failure| failure.judged(told.circumstances()));
         // A failure after tampering is tampering: frames before it are paid.
-        let may_be_paid = |class| matches!(class, FailureClass::Fault | FailureClass::EnvLimit);
         let failure = match failure {
-            Some(failure) if !may_be_paid(failure.class) => Some(failure),
+            Some(failure) if !failure.class.pays_frames_before() => Some(failure),
             failure => self.check().err().or(failure),
         };
         let ok = failure.is_none();

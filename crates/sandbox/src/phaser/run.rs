@@ -92,6 +92,12 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// Whether the frames before it are paid: they are the same on every machine, and the program did not end its own
+    /// measurement.
+    pub fn pays_frames_before(self) -> bool {
+        matches!(self, Self::Fault | Self::EnvLimit)
+    }
+
     /// Its name in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use rquickjs::{Object, Persistent, Value};
 use super::adopted::Adopted;
 use super::colors::{self, Drawn};
 use super::peek::{Forged, inherited, items, number, object, own, short};
-use super::trace::{BodyState, ObjectState, Snapshot};
+use super::trace::{BodyState, ObjectState, Snapshot, TEXTS};
 use super::views::Views;
 use crate::javascript::engine::place;
 
@@ -294,7 +294,7 @@ fn state(
     state.alpha = rounded(inside.alpha * strict("_alpha")?.unwrap_or(1.0));
     let visible = inherited(item, "_visible")?.and_then(|value| value.as_bool()).unwrap_or(true);
     state.visible = visible && inside.visible && !nowhere;
-    if matches!(state.kind.as_str(), "Text" | "BitmapText" | "DynamicBitmapText") {
+    if TEXTS.contains(&state.kind.as_str()) {
         state.text = inherited(item, "_text")?.and_then(|text| short(&text, TEXT_MAX));
     }
     let Drawn { colors, draws } = colors::of(item, &state.kind);

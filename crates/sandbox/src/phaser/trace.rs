@@ -7,6 +7,23 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Classes that draw a shape.
+pub const SHAPES: [&str; 11] = [
+    "Arc",
+    "Curve",
+    "Ellipse",
+    "Grid",
+    "IsoBox",
+    "IsoTriangle",
+    "Line",
+    "Polygon",
+    "Rectangle",
+    "Star",
+    "Triangle",
+];
+/// Classes that show a text.
+pub const TEXTS: [&str; 4] = ["BitmapText", "DynamicBitmapText", "RetroFont", "Text"];
+
 /// Snapshots of one run, in the order of their frames.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

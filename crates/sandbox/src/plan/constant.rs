@@ -1,11 +1,24 @@
-//! What a program that answers everything with one value would be told by a test.
+//! Constant answers: programs that return the same value whatever they are asked, and the steps of a plan that accept them.
 
 use super::Step;
 use crate::value::Value;
 
+/// Answers that solve nothing, as source text and as values.
+pub fn constants() -> [(&'static str, Value); 7] {
+    [
+        ("0", Value::int(0)),
+        ("1", Value::int(1)),
+        ("None", Value::None),
+        ("''", Value::str("")),
+        ("[]", Value::List(Vec::new())),
+        ("True", Value::Bool(true)),
+        ("False", Value::Bool(false)),
+    ]
+}
+
 impl Step {
-    /// Whether the judge takes this value, whatever was asked; `None` if that cannot be told without asking.
-    pub fn takes(&self, value: &Value) -> Option<bool> {
+    /// Whether a program that always answers with this value passes; `None` if that cannot be told without running it.
+    pub fn accepts_constant(&self, value: &Value) -> Option<bool> {
         match self {
             Self::Value { expression, expected } => {
                 is_call(expression).then(|| expected.accepts(value))

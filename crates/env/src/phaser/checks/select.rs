@@ -4,26 +4,11 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use whetstone_sandbox::phaser::ObjectState;
+use whetstone_sandbox::phaser::trace::{SHAPES, TEXTS};
 
-/// Classes that draw a shape.
-const SHAPES: [&str; 10] = [
-    "Arc",
-    "Curve",
-    "Ellipse",
-    "Grid",
-    "IsoBox",
-    "IsoTriangle",
-    "Line",
-    "Polygon",
-    "Rectangle",
-    "Star",
-];
 /// Classes that show a texture.
 const PICTURES: [&str; 6] =
     ["Image", "NineSlice", "PathFollower", "RenderTexture", "Sprite", "TileSprite"];
-/// Classes that show a text.
-const TEXTS: [&str; 4] = ["BitmapText", "DynamicBitmapText", "RetroFont", "Text"];
-
 /// The objects that a check looks at: those which are to be seen and fit every field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,17 +36,8 @@ pub struct Select {
 /// Names that may stand in `type` beside those of classes.
 const GROUPS: [&str; 4] = ["shape", "picture", "text", "thing"];
 /// Other classes of objects on display.
-const OTHERS: [&str; 9] = [
-    "Blitter",
-    "Container",
-    "DOMElement",
-    "Graphics",
-    "Layer",
-    "ParticleEmitter",
-    "Rope",
-    "Triangle",
-    "Zone",
-];
+const OTHERS: [&str; 8] =
+    ["Blitter", "Container", "DOMElement", "Graphics", "Layer", "ParticleEmitter", "Rope", "Zone"];
 
 impl Select {
     /// A name in `type` that stands for nothing.
@@ -121,7 +97,7 @@ fn plural(name: &str) -> String {
 fn is_of(object: &ObjectState, name: &str) -> bool {
     let kind = object.kind.as_str();
     match name {
-        "shape" => SHAPES.contains(&kind) || kind == "Triangle" || kind == "Graphics",
+        "shape" => SHAPES.contains(&kind) || kind == "Graphics",
         "picture" => PICTURES.contains(&kind),
         "text" => TEXTS.contains(&kind),
         "thing" => !TEXTS.contains(&kind) && !matches!(kind, "Zone" | "Layer"),

@@ -62,7 +62,7 @@ pub(super) struct Question<'a> {
 
 /// What a call shares with others.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(super) struct CallContext<'a> {
     /// Calls at the same time.
     pub(super) workers: usize,
     pub(super) results: Option<&'a dyn ResultCache>,
@@ -93,7 +93,7 @@ impl Validator {
         &self,
         question: Question<'_>,
         own: FormatFindings,
-        around: Around<'_>,
+        context: CallContext<'_>,
     ) -> Result<Validation, Infrastructure> {
         let question = Question { v: VERSION, ..question };
         let bytes = serde_json::to_vec(&question)
@@ -105,8 +105,8 @@ impl Validator {
             )));
         }
         let key = || ResultKey::of("validator", &[&self.digest, &bytes]);
-        cached(around.results, key, || {
-            let _permit = self.permits.take(around.workers);
+        cached(context.results, key, || {
+            let _permit = self.permits.take(context.workers);
             let answer = process::ask(&mut self.line.command(), bytes.clone(), self.bounds)
                 .map_err(|error| Infrastructure(format!("the validator {error}")))?;
             let read = answer::read(&answer, own, &question);
@@ -125,7 +125,7 @@ mod tests {
     use crate::results::tests::MemoryCache;
 
     const OWN: FormatFindings = FormatFindings { plan: None, block: true, code: true };
-    const ALONE: Around<'_> = Around { workers: 1, results: None };
+    const ALONE: CallContext<'_> = CallContext { workers: 1, results: None };
     const BROKEN: &str = r#"{"parse":{"ok":false}}"#;
 
     struct Script {
@@ -190,8 +190,8 @@ mod tests {
         let cache = MemoryCache::default();
         let ask = |script: &Script, code| {
             let question = Question { code, ..Question::default() };
-            let around = Around { results: Some(&cache), ..ALONE };
-            script.validator.validate(question, OWN, around).expect("an answer")
+            let context = CallContext { results: Some(&cache), ..ALONE };
+            script.validator.validate(question, OWN, context).expect("an answer")
         };
         let calls = |script: &Script| {
             std::fs::read(script.folder.path().join("calls")).map_or(0, |bytes| bytes.len())
@@ -209,7 +209,7 @@ mod tests {
             assert!(
                 broken
                     .validator
-                    .validate(question, OWN, Around { results: Some(&cache), ..ALONE })
+                    .validate(question, OWN, CallContext { results: Some(&cache), ..ALONE })
                     .is_err()
             );
         }

@@ -2,6 +2,7 @@
 //! much is paid to nobody: of questions of yes and no, `return True` passes two of three.
 
 use whetstone_core::task::Task;
+use whetstone_sandbox::plan::constant::constants;
 use whetstone_sandbox::plan::{Plan, plan};
 use whetstone_sandbox::value::Value;
 
@@ -16,31 +17,20 @@ fn share_of(plan: &Plan) -> f64 {
     if plan.checker.is_some() || plan.steps.is_empty() {
         return 0.0;
     }
-    let taken =
-        |value: &Value| plan.steps.iter().filter(|step| step.takes(value) == Some(true)).count();
-    let most = constants().iter().map(taken).max().unwrap_or(0);
+    let taken = |value: &Value| {
+        plan.steps.iter().filter(|step| step.accepts_constant(value) == Some(true)).count()
+    };
+    let most = constants().iter().map(|(_, value)| taken(value)).max().unwrap_or(0);
     most as f64 / plan.steps.len() as f64
 }
 
-fn constants() -> [Value; 7] {
-    [
-        Value::Bool(true),
-        Value::Bool(false),
-        Value::int(0),
-        Value::int(1),
-        Value::None,
-        Value::str(""),
-        Value::List(Vec::new()),
-    ]
-}
-
-/// What is paid for a share of the tests where a constant passes `for_nothing` of them: 0 up to there, and 1 for all. A
+/// What is paid for a share of the tests where a constant passes `constant_baseline` of them: 0 up to there, and 1 for all. A
 /// task whose every test a constant passes says nothing, and is paid as it is.
-pub(super) fn above(share: f64, for_nothing: f64) -> f64 {
-    if for_nothing >= 1.0 {
+pub(super) fn above(share: f64, constant_baseline: f64) -> f64 {
+    if constant_baseline >= 1.0 {
         return share;
     }
-    ((share - for_nothing) / (1.0 - for_nothing)).max(0.0)
+    ((share - constant_baseline) / (1.0 - constant_baseline)).max(0.0)
 }
 
 #[cfg(test)]
@@ -88,8 +78,11 @@ mod tests {
             ((1.0, 2.0 / 3.0), 1.0),
             ((0.5, 1.0), 0.5),
         ];
-        for ((share, for_nothing), paid) in cases {
-            assert!((above(share, for_nothing) - paid).abs() < 1e-12, "{share} {for_nothing}");
+        for ((share, constant_baseline), paid) in cases {
+            assert!(
+                (above(share, constant_baseline) - paid).abs() < 1e-12,
+                "{share} {constant_baseline}"
+            );
         }
     }
 }
